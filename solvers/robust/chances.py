@@ -62,12 +62,15 @@ class TooFew(ValueError):
     """There are fewer samples than a probability needs; the message says how many."""
 
 
-def counted(question: Question, size: int) -> tuple[Counted, ...]:
-    """Return what is promised with the number of ``size`` samples in which it may fail; raises TooFew."""
-    return tuple((p, may_fail(question, p, size)) for p in promises(question))
+def counted(question: Question, size: int, convex: bool | None = None) -> tuple[Counted, ...]:
+    """Return what is promised with the number of ``size`` samples in which it may fail; raises TooFew.
+
+    ``convex``: see ``is_convex``, where it is known.
+    """
+    return tuple((p, may_fail(question, p, size, convex)) for p in promises(question))
 
 
-def may_fail(question: Question, promise: Promise, size: int) -> int:
+def may_fail(question: Question, promise: Promise, size: int, convex: bool | None = None) -> int:
     """Return in how many of ``size`` samples these limits may fail.
 
     The decided real numbers count as Campi and Garatti have it. One decided number of discrete values beside d real
@@ -84,7 +87,7 @@ def may_fail(question: Question, promise: Promise, size: int) -> int:
         return estimates.plainly(size, p)
     real, names, values = _sizes_of_decisions(question)
     ways = [(real, names * math.prod(values))]
-    if len(values) == 1 and _convex(question):
+    if len(values) == 1 and (is_convex(question) if convex is None else convex):
         ways.append((2 * (real + 1) - 1, names))
     found = [estimates.may_fail(size, p, d, sure, choices) for d, choices in ways]
     best = max((k for k in found if k is not None), default=None)
@@ -120,7 +123,7 @@ def _sizes_of_decisions(question: Question) -> tuple[int, int, list[int]]:
     return real, names, values
 
 
-def _convex(question: Question) -> bool:
+def is_convex(question: Question) -> bool:
     """Tell whether a question is a geometric program but for whole numbers and listed values, whatever is chosen."""
     alone = replace(question, uncertain=None, measure=None)
     try:
@@ -140,7 +143,7 @@ def covered(question: Question) -> bool:
     """
     found = promises(question)
     real, _, values = _sizes_of_decisions(question)
-    if not question.decide or (not real and (len(values) != 1 or not _convex(question))):
+    if not question.decide or (not real and (len(values) != 1 or not is_convex(question))):
         return True
     if len(found) > 1:
         return False

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
-from dse.system.arrays import Codes, Points
+from dse.system.arrays import Array, Codes, Points
 from formulations import evaluation
-from formulations.arithmetics.many import plain
+from formulations.arithmetics.many import Many, plain
 from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Measured, Quantile
@@ -77,27 +78,28 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
     names = breakable_limits(worlds)
 
     def met(some: Points, kept: np.ndarray) -> Codes:
-        own = robust.kept(asked.at(some), frozenset(n for n, k in zip(names, kept, strict=True) if k))
-        return failing.hold_together(own, chances, solve)[0]
+        held = frozenset(n for n, k in zip(names, kept, strict=True) if k)
+        kinds, which = _alike(worlds.at_some(some), held)
+        return failing.hold_together(robust.kept(asked.at(some[kinds]), held), chances, solve)[0][which]
 
     def level(some: Points, name: str) -> np.ndarray:
         found, left = np.full(some.size, np.nan), np.arange(some.size)
         stated = {r.key.side: r.key for r in asked.rows if r.key.name == name}
         # of two ends one gives and the other stays
-        for side, end in ends_of(worlds, name).items():
+        for side in ends_of(worlds, name):
             points, key = some[left], stated.get(side) or stated.get("model", RowKey(name, side))
             try:
-                loose = levels.eased(asked.at(points), key, frozenset(names))
-                best = failing.best(loose, chances, solve, tied=False)
+                of_kinds, which, end = _apart_but_for(asked, first, key, frozenset(names), points)
+                best = failing.best(levels.eased(of_kinds, key, frozenset(names)), chances, solve, tied=False)
             except NotPosynomial:
                 found[left] = np.nan
                 break
             factor = best.x[EASED] if side == "max" else 1.0 / best.x[EASED]
             # of a whole number only whole numbers do
-            value = best.x.get(name, np.broadcast_to(np.ravel(plain(end)), worlds.points)[points] * factor)
+            value = best.x.get(name, end * factor)
             sure = best.known & ~ends.any_near(first, best.x)
-            found[left] = np.select([sure, best.refuted], [value, np.inf], np.nan)
-            left = left[best.refuted]
+            found[left] = np.select([sure, best.refuted], [value, np.inf], np.nan)[which]
+            left = left[best.refuted[which]]
             if not left.size:
                 break
         return found
@@ -109,6 +111,29 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
         lambda some: worlds.at_some(some).nominal,
         conflicts.FEW_SEARCHED,
     )
+
+
+def _alike(worlds: Worlds, names: Collection[str]) -> tuple[Points, Points]:
+    """Tell points apart by what is given and by these limits (see ``divided.alike``)."""
+    ends = {f"{n} {side}": end for n in names for side, end in ends_of(worlds, n).items()}
+    return divided.alike(worlds.nominal, {**ends, "": np.zeros(worlds.points)})
+
+
+def _apart_but_for(
+    asked: Posed, first: Question, key: RowKey, names: frozenset[str], points: Points
+) -> tuple[Posed, Points, Array]:
+    """Pose a question once for points that differ in one limit only, which gives: with it at 1, whatever it is at each.
+
+    Returns which of those posed each point is like, and the limit's end at these.
+    """
+    worlds = asked.worlds.at_some(points)
+    end = ends_of(worlds, key.name).get(key.side, 1.0)
+    if not isinstance(end, Many) or any(d.name == key.name for d in worlds.nominal.decide):
+        return asked.at(points), np.arange(points.size), np.broadcast_to(plain(end), points.size)
+    worlds = worlds.changed(partial(with_limit, key=key, value=Many(np.ones_like(end.values))))
+    kinds, which = _alike(worlds, names)
+    own = robust.posed_at_points(worlds.at_some(kinds), with_limit(first, key, 1.0))
+    return own, which, np.ones(kinds.size)
 
 
 def _told(why: Why, asked: Wanted) -> Why:

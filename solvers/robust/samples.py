@@ -35,6 +35,7 @@ from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, pays
 from solvers.mechanisms import sensitivity
 from solvers.robust import decide_now, robust_conflicts, robust_ratios, tables, validation
+from solvers.robust.chances import is_convex
 from solvers.robust.masters import ends, failing, levels
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.robust_answers import weighing
@@ -107,7 +108,7 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
         "geometric numpy term": float(PASSES * terms),
         "alone evaluation": 1.0,
     }
-    together = max(NUMBERS_TOGETHER // max(samples, validation.FRESH), 1)
+    together = max(NUMBERS_TOGETHER // samples, 1)
     most = 1 if any(c.target.kind in chance_axes.KINDS for c in grid.changes) else blocks.ANY_NUMBER
     compiled = whole is not None and pays(work.total(units), whole)
     return ByGroup(
@@ -168,7 +169,10 @@ def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...], solve
 def _allowed_to_fail(block: Block, points: Points) -> tuple[Chance, ...]:
     """In how many samples limits may fail, which may depend on what is given; raises Differ where it does."""
     kinds, which = block.alike_given(points)
-    every = [tables.failing_allowed(block.grid.question(block.place(int(points[k])))) for k in kinds]
+    asked = [block.grid.question(block.place(int(points[k]))) for k in kinds]
+    # all are of the form of the first
+    convex = bool(promises(asked[0])) and is_convex(asked[0])
+    every = [tables.failing_allowed(q, convex) for q in asked]
     alike = np.array([c == every[0] for c in every])
     if not alike.all():
         raise Differ(alike[which])

@@ -125,10 +125,13 @@ def _wanted_at_points(
     return Wanted(worlds, weighing(question.measure or decide_now.AT_WORST))
 
 
-def failing_allowed(question: Question) -> tuple[Chance, ...]:
-    """Return in how many samples limits may fail; raises CannotTake where there are too few samples."""
+def failing_allowed(question: Question, convex: bool | None = None) -> tuple[Chance, ...]:
+    """Return in how many samples limits may fail; raises CannotTake where there are too few samples.
+
+    ``convex``: see ``chances.is_convex``, where it is known.
+    """
     try:
-        counted = chances.counted(question, question.uncertainty.sampling.samples)
+        counted = chances.counted(question, question.uncertainty.sampling.samples, convex)
     except chances.TooFew as few:
         raise CannotTake(str(few)) from None
     return tuple(Chance(p.names, k) for p, k in counted)

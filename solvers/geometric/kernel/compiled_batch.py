@@ -50,7 +50,11 @@ def solve(
         own = A if A.ndim == 2 else A[again]
         rest = [np.broadcast_to(x, (N, n))[again] for x in (lo, hi)]
         logc, till = np.atleast_2d(logc)[again], till[again]
-        result.put(again, gp.solve(own, logc, ptr, *rest, tol=tol, hurried=hurried, enough=till))
+        second = gp.solve(
+            own, logc, ptr, *rest,
+            tol=tol, max_iterations=max_iterations, hurried=hurried, enough=till,
+        )  # fmt: skip
+        result.put(again, second)
     return result
 
 

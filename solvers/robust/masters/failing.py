@@ -28,6 +28,7 @@ from formulations.uncertainty.measures import WORST
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance
 from solvers.geometric.kernel.gp_terms import ends_at_level
+from solvers.geometric.kernel.gp_together import ITERATIONS
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs import tree
 from solvers.geometric.programs.nodes import Nodes, Relaxed
@@ -59,7 +60,8 @@ class _Programs:
     """What is asked at P points: rows of terms with coefficients ``logs`` (K, P, W), and which of them may fail.
 
     ``groups``: how many samples may fail, and which rows do together. ``fixed``: rows that are the same in all samples.
-    ``tried``: at each point the samples without which the best design is known. ``enough``: a design need be no better.
+    ``tried``: at each point the samples without which the best design is known. ``near`` (P, n): a relaxed design of
+    each, NaN before there is one. ``enough``: a design need be no better.
     ``asked``: at which points it was asked whether any design holds, ``refuted``: where none does.
     """
 
@@ -71,6 +73,7 @@ class _Programs:
     fixed: Sequence[int]
     groups: Sequence[tuple[int, Sequence[int]]]
     tried: Sequence[set[tuple[bytes, ...]]]
+    near: Array
     enough: float
     asked: Bools
     refuted: Bools
@@ -94,7 +97,10 @@ class _Programs:
         exponents = np.concatenate([self.c.exponents[self.terms(q)] for q in rows])
         ptr = np.cumsum([0, *(self.c.ptr[q + 1] - self.c.ptr[q] for q in rows)])
         low, high, bound = nodes.low.copy(), nodes.high.copy(), nodes.bound.copy()
-        y, some = (low + high) / 2, np.arange(bound.size)
+        some, near = np.arange(bound.size), self.near[nodes.point]
+        y = np.where(np.isnan(near), (low + high) / 2, np.clip(near, low, high))
+        # a design may be found at once, which ends the search or gives a level to shrink to
+        fresh = np.isneginf(bound) & ~np.isfinite(level)
         # what no design meets even with slack is refuted; a bound beside a design has none, which dear limits magnify
         slack = np.where(np.isfinite(level), 0.0, LOG_HOLDS)
         better = BETTER_CHOICE if self.c.allowed else 0.0
@@ -127,12 +133,14 @@ class _Programs:
             bound[some] = np.where(bound[some] >= self.enough, np.inf, bound[some])
             half = (high[some] - low[some]) / 2
             shrinks = np.asarray((inner[1] - inner[0] < half).any(1)) | (k < PASSES_BEFORE_ENDS)
+            shrinks &= ~fresh[some] | (k + 1 < PASSES_BEFORE_ENDS)
             low[some], high[some] = (
                 np.where(empty[:, None], was[some], now) for was, now in zip((low, high), inner, strict=True)
             )
             some = some[shrinks & (bound[some] < level[some] - CHANCE_GAP)]
             if not some.size:
                 break
+        self.near[nodes.point] = y
         nothing = np.zeros((bound.size, 0)), np.zeros(bound.size)
         inner_nodes = replace(nodes, low=low, high=high, z_low=low, z_high=high)
         return inner_nodes, Relaxed(y, *nothing), np.minimum(bound, most)
@@ -153,7 +161,7 @@ class _Programs:
         r = self.solve(
             np.concatenate([np.eye(n), -np.eye(n), exponents]), np.concatenate([aims, rows], axis=1),
             np.append(0, ptr + 2 * n), np.tile(low[some], (2 * n, 1)), np.tile(high[some], (2 * n, 1)),
-            hurried=True, content=np.ones(len(rows), bool),
+            hurried=True, max_iterations=ITERATIONS, content=np.ones(len(rows), bool),
         )  # fmt: skip
         ends = np.where(np.isfinite(r.bound) & (r.status != INFEASIBLE), r.bound, -np.inf)
         least, most = ends.reshape(2, n, some.size).transpose(0, 2, 1)
@@ -307,9 +315,9 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: 
     logs = np.ascontiguousarray(c.logc.reshape(*shape, -1).transpose(2, 0, 1))
     of_points = replace(c, logc=np.ascontiguousarray(logs[:, :, 0].T), forms=np.eye(len(names)))
     tried = [set[tuple[bytes, ...]]() for _ in range(master.count)]
-    none = np.zeros((2, master.count), bool)
+    none, near = np.zeros((2, master.count), bool), np.full((master.count, len(names)), np.nan)
     groups = [g for g in groups if g[1]]
-    return _Programs(master, chances, solve, of_points, logs, fixed, groups, tried, enough, *none)
+    return _Programs(master, chances, solve, of_points, logs, fixed, groups, tried, near, enough, *none)
 
 
 def _least(values: Array, count: int) -> Indices:
