@@ -8,8 +8,8 @@ dozens of terms however many worlds there are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,17 +20,23 @@ from formulations.canonical import Canonical
 from solvers.geometric.kernel.gp_terms import LOG_ZERO
 from solvers.geometric.kernel.gp_together import Programs
 
+Lines = tuple[Array, Array, Array, Array, Array]
+"""Of nodes in worlds: coefficients of a goal (K, N, W), the logarithms (K, N) of what they are parts of, slopes (N, W,
+q) and heights (N, W) of the lines that are its divisors, and z (N, q) at which worlds that are added up lose nothing.
+"""
 Asked = tuple[Indices, Programs]
 """Programs, and of which nodes they are."""
 TERMS = 60_000
 """Of one program."""
+NODES_TOGETHER = 16
+"""Nodes whose lines in all worlds are worked out together: arrays that stay in a cache."""
 SPREAD = 1 / 4
 """Of the slopes of secants in worlds that are added up: the bound loses some hundredths of what the secants lose."""
 
 
 def below(
     goal: Canonical,
-    worlds: tuple[Array, Array, Array, Array],
+    worlds: Callable[[Indices], Lines],
     weights: Sequence[Sequence[Array]],
     limits: tuple[Array, Array, Indices],
     box: tuple[Array, Array],
@@ -38,13 +44,14 @@ def below(
 ) -> Iterator[Asked]:
     """The programs of N nodes: posynomials below the weighted means of ``goal``, then the limits.
 
-    ``worlds``: the coefficients of the goal in all worlds, slopes and heights of the lines that are its divisors there,
-    and z at which worlds that are added up lose nothing (see ``_added_up``). ``weights``: sets of them for each node;
-    what is minimised is the largest mean. ``limits``: exponents (N, K, n), logarithms (N, K), and where each begins.
+    ``worlds``: ``Lines`` of some of the nodes. ``weights``: sets of them for each node; what is minimised is the
+    largest mean. ``limits``: exponents (N, K, n), logarithms (N, K), and where each begins.
     """
+    if not weights:
+        return
     (rest, ends, ptr), count_of, n = limits, len(weights), goal.exponents.shape[1]
     of = np.repeat(np.arange(count_of), list(map(len, weights)))
-    term, slope, logs, sum_of = _added_up(*worlds, of, np.concatenate(weights))
+    term, slope, logs, sum_of = _terms(worlds, weights)
     exponents = goal.exponents[term] - goal.divisors[0].base - np.einsum("tq,qv->tv", slope, goal.forms)
     inside = np.arange(logs.size) - np.searchsorted(sum_of, sum_of)
     sums, size = np.bincount(of, minlength=count_of), np.zeros(count_of, np.intp)
@@ -84,51 +91,49 @@ def below(
         yield mine, Programs(A, logc, starts, low, high, enough=above)
 
 
-def joined(asked: Sequence[Asked]) -> Asked:
-    """Put programs of one shape into one table."""
-    every = [p for _, p in asked]
-    A, logc, low, high = (
-        np.concatenate([getattr(p, name) for p in every]) for name in ("A", "logc", "low", "high")
-    )
-    enough = None if every[0].enough is None else np.concatenate([p.enough for p in every])
-    return np.concatenate([places for places, _ in asked]), replace(
-        every[0], A=A, logc=logc, low=low, high=high, enough=enough
-    )
+def _terms(worlds: Callable[[Indices], Lines], weights: Sequence[Sequence[Array]]) -> tuple[Any, ...]:
+    """The terms of all sums (see ``_added_up``), of nodes that are worked out a few at a time."""
+    found, first = [], 0
+    for start in range(0, len(weights), NODES_TOGETHER):
+        own = weights[start : start + NODES_TOGETHER]
+        of, lines = np.repeat(np.arange(len(own)), list(map(len, own))), worlds(start + np.arange(len(own)))
+        *terms, sum_of = _added_up(*lines, of, np.concatenate(own))
+        found.append((*terms, first + sum_of))
+        first += of.size
+    return tuple(np.concatenate(every) for every in zip(*found, strict=True))
 
 
 def _added_up(
-    logc: Array, slope: Array, cut: Array, z: Array, of: Indices, weights: Array
+    part: Array, top: Array, slope: Array, cut: Array, z: Array, of: Indices, weights: Array
 ) -> tuple[Indices, Array, Array, Indices]:
-    """Terms below weighted sums over the worlds of exp(logc - slope·z - cut): which (T,), slopes (T, q), logs (T,).
+    """Terms below weighted sums over the worlds of part exp(top - slope·z - cut): which (T,), slopes (T, q), logs (T,).
 
-    ``logc`` (K, N, W), ``slope`` (N, W, q), ``cut`` (N, W): of nodes in worlds. ``of`` (S,), ``weights`` (S, W): of
-    which node each sum is; the last number handed back tells below which sum each term is. Terms with nearly the same
-    slopes become their weighted geometric mean, which is below their sum, and equal to it at ``z`` (N, q): with slopes
-    that spread by s its logarithm loses s² (z' - z)² / 2 at z'.
+    ``part`` (K, N, W), ``top`` (K, N), ``slope`` (N, W, q), ``cut`` (N, W): of nodes in worlds. ``of`` (S,),
+    ``weights`` (S, W): of which node each sum is; the last number handed back tells below which sum each term is. Terms
+    with nearly the same slopes become their weighted geometric mean, which is below their sum, and equal to it at ``z``
+    (N, q): with slopes that spread by s its logarithm loses s² (z' - z)² / 2 at z'.
     """
-    worlds = logc.shape[-1]
+    worlds = part.shape[-1]
     alike = np.repeat(np.arange(of.size), worlds)
     kind = np.floor((slope - slope.min(1, keepdims=True)) / SPREAD + 0.5).astype(np.intp)
     for i in range(kind.shape[-1]):
         alike = _numbered(alike * (kind[..., i].max() + 1) + kind[of, :, i].reshape(-1))
     with np.errstate(divide="ignore"):
         level = np.log(weights) - (cut + canon.along_last(np.add, slope * z[:, None]))[of]
-    own = slope[of].reshape(-1, slope.shape[-1])
-    tops, sums, means = [], [], []
-    for one in logc:
-        every = one[of] + level
-        top = every.max(1, keepdims=True)
-        # of a term that no world has nothing is added
-        share = np.exp(every - np.where(np.isfinite(top), top, 0.0)).reshape(-1)
-        tops.append(top[:, 0])
+    highest, own = level.max(1), slope[of].reshape(-1, slope.shape[-1])
+    factor = np.exp(level - highest[:, None])
+    sums, means = [], []
+    for one in part:
+        share = (one[of] * factor).reshape(-1)
         sums.append(np.bincount(alike, share))
         means.append(np.stack([np.bincount(alike, share * v) for v in own.T], axis=1))
     sum_of = np.zeros(len(sums[0]), np.intp)
     sum_of[alike] = np.repeat(np.arange(of.size), worlds)
+    # of a term that no world has nothing is added
     some, term = np.nonzero(np.stack(sums, axis=1))
     sum_of, mass = sum_of[some], np.stack(sums)[term, some]
-    mean = np.stack(means)[term, some] / mass[:, None]
-    logs = np.stack(tops)[term, sum_of] + np.log(mass) + canon.along_last(np.add, mean * z[of[sum_of]])
+    mean, node = np.stack(means)[term, some] / mass[:, None], of[sum_of]
+    logs = top[term, node] + highest[sum_of] + np.log(mass) + canon.along_last(np.add, mean * z[node])
     return term, mean, logs, sum_of
 
 

@@ -17,7 +17,7 @@ these bounds; the worlds are points of one canonical form.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -36,6 +36,7 @@ from formulations.uncertainty.robust import Point, Posed
 from results.solution import Status
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
+from solvers.geometric.kernel.gp_terms import LOG_ZERO
 from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs import tree
@@ -50,13 +51,13 @@ from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.masters.master import WORLD_BROKEN, Master, Round, along, grow, middle_design
 from solvers.robust.masters.robust_geometric import Found, in_worlds, needed_worlds
-from solvers.robust.mean_programs import Asked, joined
+from solvers.robust.mean_programs import Lines
 
 NODES = 600
 RATIO_NODES_AT_ONCE = 16
 RATIO_GAP = 5e-7
-NODES_TOGETHER = 16
-"""Nodes whose secants in all worlds are worked out together: arrays that stay in a cache."""
+WIDE_GRADE = 16.0
+"""How much wider a part of an interval is than its neighbour: nodes cost more than to cut a few of them again."""
 SETS = 6
 """Sets of weights that a node is bounded with: the last ones found."""
 SOLVER = "dse branch and bound over samples"
@@ -120,7 +121,7 @@ def _rounds(asked: Posed, measure: Weighing, solve: Solver | None) -> Iterator[R
         ]  # fmt: skip
 
     ask = side_by_side.solve_all if solve is None else together
-    wanted = tree.Wanted(RATIO_GAP / 2, NODES, at_once=RATIO_NODES_AT_ONCE)
+    wanted = tree.Wanted(RATIO_GAP / 2, NODES, at_once=RATIO_NODES_AT_ONCE, grade=WIDE_GRADE)
 
     def search(master: Master) -> tuple[Point, Array, list[_Part]]:
         y, told = np.full((master.count, len(asked.variables)), np.nan), list[_Part]()
@@ -163,30 +164,36 @@ def _outcome(mean: _Mean, found: tree.Searched) -> Outcome:
 class _Mean:
     """The measure of a ratio at P points: rows at the ``first`` world of each, ``goal``: in all W worlds of each (P W).
 
-    ``logc`` (K, P, W): its coefficients. ``weights``: of each point sets that attain the measure somewhere.
+    ``limits``: the rows without the divisor of the goal. ``part`` (K, P, W), ``top`` (K, P): the coefficients of the
+    goal, as parts of the largest and its logarithm. ``weights``: of each point sets that attain the measure somewhere.
     """
 
     asked: Posed
     measure: Weighing
     first: Canonical
+    limits: Canonical
     goal: Canonical
-    logc: Array
+    part: Array
+    top: Array
     weights: list[list[Array]]
     solve: tree.Ask
 
-    def _numbers(self, points: Indices) -> tuple[Array, Divisor]:
-        """Coefficients (K, N, W) of the goal in the worlds of points, and its divisor there."""
+    def _divisor(self, points: Indices) -> Divisor:
+        """The divisor of the goal in the worlds of points."""
         (divisor,) = self.goal.divisors
-        below = divisor.logc.reshape(*self.logc.shape[1:], -1)[points]
-        return self.logc[:, points], replace(divisor, logc=below)
+        return replace(divisor, logc=divisor.logc.reshape(*self.part.shape[1:], -1)[points])
 
     def values(self, points: Indices, y: Array) -> Array:
         """Return the logarithms of the measure at designs of points, and keep the weights that attain it."""
-        (logc, divisor), c = self._numbers(points), self.goal
-        every = logc + np.einsum("pv,kv->kp", y, c.exponents)[..., None]
-        top, z = every.max(0), np.einsum("pv,qv->pq", y, c.forms)
+        divisor, c = self._divisor(points), self.goal
+        level, z = (
+            self.top[:, points] + np.einsum("pv,kv->kp", y, c.exponents),
+            np.einsum("pv,qv->pq", y, c.forms),
+        )
+        most = level.max(0)
+        above = (self.part[:, points] * np.exp(level - most)[..., None]).sum(0)
         below = divisor.height(z[:, None]) + np.einsum("pv,v->p", y, divisor.base)[:, None]
-        losses = np.exp(top + np.log(np.exp(every - top).sum(0)) - below)
+        losses = above * np.exp(most[:, None] - below)
         found = np.log(self.measure.value(losses))
         for p, one in zip(points, losses, strict=True):
             weights = self.measure.weights(one)
@@ -196,16 +203,15 @@ class _Mean:
 
     def bounded(self, nodes: Nodes, level: Array) -> tuple[Nodes, Relaxed, Array]:
         """Bound the measure on nodes, by secants above the divisors of all worlds; not sharply above ``level``."""
-        asked = list[Asked]()
-        for some in _cut(nodes.point.size):
-            now = nodes.take(some)
-            logc, divisor = self._numbers(now.point)
-            line = divisor.secant(now.z_low[:, None], now.z_high[:, None])
-            limits = canon.relaxation(take(self.first, now.point), now.z_low, now.z_high)
-            enough = np.where(np.isfinite(level[some]), level[some], np.nan)
-            z, box = (now.z_low + now.z_high) / 2, (now.low, now.high)
-            asked += self._programs((some, now.point), (logc, *line, z), limits, box, enough)
-        y, bound, force = self._solved(nodes.point.size, asked)
+
+        def worlds(some: Indices) -> Lines:
+            low, high, own = nodes.z_low[some], nodes.z_high[some], nodes.point[some]
+            line = self._divisor(own).secant(low[:, None], high[:, None])
+            return self.part[:, own], self.top[:, own], *line, (low + high) / 2
+
+        limits = canon.relaxation(take(self.limits, nodes.point), nodes.z_low, nodes.z_high)
+        enough = np.where(np.isfinite(level), level, np.nan)
+        y, bound, force = self._solved(nodes.point, worlds, limits, (nodes.low, nodes.high), enough)
         return nodes, Relaxed(y, force, np.zeros(len(y))), bound
 
     def designs(self, nodes: Nodes, y: Array) -> tuple[Indices, Array, Array]:
@@ -227,16 +233,17 @@ class _Mean:
 
     def _near(self, points: Indices, at: Array) -> tuple[Array, Array]:
         """Designs of the least measure with tangents below the divisors ``at`` designs, and what limits are worth."""
-        c, asked = self.first, list[Asked]()
-        low, high, whole = c.low[points].copy(), c.high[points].copy(), list(c.allowed)
+        c = take(self.limits, points)
+        low, high, whole = c.low.copy(), c.high.copy(), list(c.allowed)
         low[:, whole] = high[:, whole] = at[:, whole]
-        for some in _cut(points.size):
-            own, there = points[some], at[some]
-            limits = (*canon.restriction(take(c, own), there), c.ptr)
-            (logc, divisor), z = self._numbers(own), np.einsum("pv,qv->pq", there, c.forms)
-            line = divisor.tangent(z[:, None])
-            asked += self._programs((some, own), (logc, *line, z), limits, (low[some], high[some]), None)
-        y, _, force = self._solved(points.size, asked)
+        z = np.einsum("pv,qv->pq", at, c.forms)
+
+        def worlds(some: Indices) -> Lines:
+            own, there = points[some], z[some]
+            line = self._divisor(own).tangent(there[:, None])
+            return self.part[:, own], self.top[:, own], *line, there
+
+        y, _, force = self._solved(points, worlds, (*canon.restriction(c, at), c.ptr), (low, high), None)
         return y, force
 
     def forces(self, points: Indices, y: Array) -> Array:
@@ -251,31 +258,23 @@ class _Mean:
         unique = (size > INDEPENDENT * size.max(1, initial=0.0)[:, None]).sum(1) == felt.sum(1)
         return np.where(unique[:, None], np.where(felt, force, 0.0), np.nan)
 
-    def _programs(
+    def _solved(
         self,
-        nodes: tuple[Indices, Indices],
-        worlds: tuple[Array, Array, Array, Array],
+        points: Indices,
+        worlds: Callable[[Indices], Lines],
         limits: tuple[Array, Array, Indices],
         box: tuple[Array, Array],
         enough: Array | None,
-    ) -> Iterator[Asked]:
-        """The programs of some nodes, of which points (see ``mean_programs.below``)."""
-        (places, points), own, (rest, ends, ptr) = nodes, int(self.first.ptr[1]), limits
-        rest = np.broadcast_to(rest, (points.size, *rest.shape[-2:]))
-        limits = rest[:, own:], ends[:, own:], ptr[1:]
+    ) -> tuple[Array, Array, Array]:
+        """Optima of programs of points (see ``mean_programs.below``), their bounds (infinite: none), limits' worth."""
+        (rest, ends, ptr), own = limits, int(self.first.ptr[1])
+        every = np.broadcast_to(rest, (points.size, *rest.shape[-2:]))
+        limits = every[:, own:], ends[:, own:], ptr[1:]
+        y, bound = np.full_like(box[0], np.nan), np.full(points.size, np.nan)
+        force = np.zeros((points.size, len(self.first.keys)))
         weights = [self.weights[p][-SETS:] for p in points]
-        for mine, programs in mean_programs.below(self.goal, worlds, weights, limits, box, enough):
-            yield places[mine], programs
-
-    def _solved(self, count: int, asked: Sequence[Asked]) -> tuple[Array, Array, Array]:
-        """The optima of ``count`` programs, their bounds (infinite where there is none), and what limits are worth."""
-        y, bound = np.full((count, len(self.first.names)), np.nan), np.full(count, np.nan)
-        force = np.zeros((count, len(self.first.keys)))
-        alike: dict[tuple[bytes, int], list[Asked]] = {}
-        for one in asked:
-            alike.setdefault(one[1].shape, []).append(one)
-        every = [joined(some) for some in alike.values()]
-        for (places, _), r in zip(every, self.solve([p for _, p in every]), strict=True):
+        asked = list(mean_programs.below(self.goal, worlds, weights, limits, box, enough))
+        for (places, _), r in zip(asked, self.solve([p for _, p in asked]), strict=True):
             y[places] = r.y[:, : y.shape[1]]
             bound[places] = np.where(r.status == gp.INFEASIBLE, np.inf, r.bound)
             force[places] = r.multipliers[:, : force.shape[1]]
@@ -297,15 +296,13 @@ def _mean(of: Master, c: Canonical, ask: tree.Ask) -> _Mean:
         keys=(),
         divisors=tuple(d for d in c.divisors if d.row == 0),
     )
-    logc = np.ascontiguousarray(goal.logc.T).reshape(own, count, -1)
+    logs = np.ascontiguousarray(goal.logc.T).reshape(own, count, -1)
     first = take(c, np.arange(count) * of.asked.worlds.measured)
-    mean = _Mean(of.asked, of.measure, first, goal, logc, [[] for _ in range(count)], ask)
+    limits = replace(first, divisors=tuple(d for d in first.divisors if d.row > 0))
+    # a term that no world has is no part of anything
+    top = np.maximum(logs.max(-1), LOG_ZERO)
+    part = np.exp(logs - top[..., None])
+    mean = _Mean(of.asked, of.measure, first, limits, goal, part, top, [[] for _ in range(count)], ask)
     middle = np.log(list(middle_design(of.asked).values()))
     mean.values(np.arange(count), np.tile(middle, (count, 1)))
     return mean
-
-
-def _cut(count: int) -> Iterator[Indices]:
-    """Cut nodes into those whose secants are worked out together."""
-    every = np.arange(count)
-    yield from (every[start : start + NODES_TOGETHER] for start in range(0, count, NODES_TOGETHER))

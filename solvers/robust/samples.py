@@ -122,7 +122,7 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
     )
 
 
-SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.03, 0.08
+SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.03, 0.05
 """Of the time that what may fail, and a mean of ratios, takes by itself: that of a point beside others."""
 PASSES = 6
 """Rounds of cuts and settling ties that a point takes as a rule."""

@@ -104,12 +104,18 @@ def _next_values(logs: Array | None, at: Array) -> tuple[Array, Array]:
 
 
 def cut(
-    c: Canonical, nodes: Nodes, relaxed: Relaxed, missing: Array, best: Array, gap: float, unknown: float
+    c: Canonical,
+    nodes: Nodes,
+    relaxed: Relaxed,
+    missing: Array,
+    best: Array,
+    gap: float,
+    grade: tuple[float, float],
 ) -> tuple[Nodes, Bools]:
     """Children that share the nodes' designs, and which nodes have nothing left to cut.
 
     ``c``: the program of each node. ``missing``: what bounds lack to close nodes. ``best``: the best design of each
-    node's point, as far as there is one. ``gap``: what is closed to this is closed. ``unknown``: the grade of parts
+    node's point, as far as there is one. ``gap``: what is closed to this is closed. ``grade``: of parts, and
     where no design is known.
     A form whose secants explain a good part of what is missing comes before whole numbers, which would be cut off one
     by one.
@@ -158,12 +164,12 @@ def cut(
             made += _within(c, nodes.take(some), v, [(low, below), (here, here), (above, high)])
     reached = np.einsum("pi,qi->pq", best, c.forms[:, : best.shape[1]]) if some_form else z
     none = np.isnan(reached)
-    centre, grade = np.where(none, z, reached), np.where(none, unknown, GRADE)
+    centre, grades = np.where(none, z, reached), np.where(none, *grade[::-1])
     for i in range(width.shape[1]):
         some = np.flatnonzero(form == i)
         if some.size:
             low, high = nodes.z_low[some, i], nodes.z_high[some, i]
-            edges = _graded(low, high, centre[some, i], worst[some], gap, grade[some, i])
+            edges = _graded(low, high, centre[some, i], worst[some], gap, grades[some, i])
             made += _cut_form(c, nodes.take(some), i, edges)
     return joined([nodes.take(leaf[:0]), *made]), leaf
 

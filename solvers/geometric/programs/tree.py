@@ -108,8 +108,8 @@ class Wanted:
     ``any_design``: the first design ends the search, whatever its value. ``reach``: how far the designs reach that are
     as good as the best. ``fewest_calls``: designs are sought in the same calls as bounds, which takes fewer calls and
     more programs; otherwise before a node is cut. ``reached``: what is found beside this search (of one point).
-    ``at_once``: nodes of a point in a round, the most promising first. ``few``: after so many nodes a point ends where
-    its gap is ``wide``.
+    ``grade``: see ``nodes.GRADE``. ``at_once``: nodes of a point in a round, the most promising first. ``few``: after
+    so many nodes a point ends where its gap is ``wide``.
     """
 
     gap: float
@@ -118,6 +118,7 @@ class Wanted:
     reach: bool = False
     fewest_calls: bool = False
     reached: Reached | None = None
+    grade: float = parts.GRADE
     at_once: int = NODES_IN_A_ROUND
     few: int = 1 << 30
     wide: float = 0.0
@@ -405,8 +406,8 @@ def _children(s: _State, nodes: Nodes, relaxed: Relaxed) -> Nodes:
     bounded = nodes.bound > -np.inf
     missing = np.where(bounded, s.best()[nodes.point] - np.where(bounded, nodes.bound, 0.0), np.inf)
     c, best = take(s.tight, nodes.point), s.y[nodes.point]
-    unknown = parts.GRADE if s.wanted.fewest_calls else parts.GRADE_UNKNOWN
-    children, leaf = parts.cut(c, nodes, relaxed, missing, best, s.wanted.gap, unknown)
+    grade = s.wanted.grade, parts.GRADE if s.wanted.fewest_calls else parts.GRADE_UNKNOWN
+    children, leaf = parts.cut(c, nodes, relaxed, missing, best, s.wanted.gap, grade)
     if leaf.any():
         s.leaves.append(nodes.take(leaf))
     return children
