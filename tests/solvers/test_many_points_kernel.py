@@ -135,6 +135,12 @@ def test_a_bound_that_is_enough_ends_a_program():
     assert r.iterations.sum() < full.iterations.sum()
 
 
+def test_a_second_try_takes_no_more_iterations_than_the_first():
+    table = random_programs(4, 2, 50)
+    r = kernel.solve(*table, max_iterations=2)
+    assert (r.status == gp.FAILED).all()
+
+
 @pytest.mark.slow
 def test_limits_that_leave_hardly_any_room_need_no_second_try():
     """What jams after its limits have been met goes on at a price that keeps them."""

@@ -10,15 +10,19 @@ from one_home import GONE, gone
 
 import dse
 import scenarios
+from dse.system.arrays import Array
 from formulations import handover
 from formulations.grids import over_grid
+from formulations.uncertainty import robust
 from results.dataset import STATUS_CODES, Arrays, Layout, layout, to_arrays
 from results.solution import Status
 from solvers import feasible_values, paths
 from solvers.answer import answer
+from solvers.geometric.kernel import gp
 from solvers.many_points import Path
+from solvers.mechanisms import conflicts
 from solvers.patterns import Bools
-from solvers.robust import samples
+from solvers.robust import decide_now, samples, tables
 from solvers.robust.masters import failing, master
 
 TIMES = {
@@ -207,3 +211,18 @@ def test_whether_limits_that_may_fail_can_hold_has_one_home(monkeypatch: pytest.
     assert GONE in answer(grid.question((0,)), neighbours=False).message
     with pytest.raises(RuntimeError, match=GONE):
         path.solve(plan, over_grid.whole(grid))
+
+
+def test_whether_limits_that_may_fail_can_hold_is_told_by_a_first_design():
+    """It is sought before the node that is all there is shrinks to where one may be, which takes more programs."""
+    question = asked("two limits that may fail together").question((4, 0))
+    posed, solved = robust.posed(decide_now.sampled(question)), []
+
+    def solve(A: Array, logc: Array, *rest: Any, **how: Any) -> gp.Result:
+        solved.append(len(logc))
+        return gp.solve(A, logc, *rest, **how)
+
+    codes, y = failing.hold_together(posed, tables.failing_allowed(question), solve)
+    assert codes == [conflicts.CAN_HOLD]
+    assert np.isfinite(y).all()
+    assert sum(solved) <= 6, solved

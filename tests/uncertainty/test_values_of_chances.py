@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 import dse
+from formulations.row_keys import RowKey
 from results.solution import Solution, Status
 from solvers.robust import robust_conflicts
+from solvers.robust.masters import failing
+from solvers.robust.masters.at_points import Optima
+from solvers.robust.masters.master import Master
 
 LATE: dict[str, Any] = {
     "model": "nbody",
@@ -68,6 +72,26 @@ def test_the_upper_of_two_ends_gives_at_many_points() -> None:
     assert (told > 4096).all()
     assert (np.diff(told) < 0).all()
     assert np.isnan(swept["would_do"].sel(limit="processors.min").values).all()
+
+
+def test_points_that_differ_in_one_limit_share_what_it_would_have_to_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is searched once, at whichever of them, and is the same number to the last bit."""
+    searched, best = list[int](), failing.best
+
+    def counted(master: Master, *rest: Any, **how: Any) -> Optima:
+        searched.extend([master.count] if RowKey("energy_delay", "max") in master.eased else [])
+        return best(master, *rest, **how)
+
+    monkeypatch.setattr(failing, "best", counted)
+    axis = {"by": {"path": "limits.energy_delay.max", "values": [0.8, 0.9, 1.0, 1.1]}}
+    asked = {**LATE, "objective": {"minimize": "energy", "measure": "mean"}, "sweep": axis}
+    told = dse.sweep(asked)["would_do"].sel(limit="energy_delay").values
+    assert set(searched) == {1}
+    assert np.unique(told).size == 1
+    alone = dse.solve({**asked, "sweep": {}}).conflict["energy_delay"]
+    assert told[0] == pytest.approx(alone, rel=1e-8)
 
 
 def test_of_a_limit_with_two_ends_and_a_probability_one_end_gives():

@@ -49,8 +49,9 @@ RANKS = 2
 """Samples of each limit that make rows of a node: the one up to which may fail, and easier ones."""
 COMPARED = 64
 """Samples beyond those that may fail that are compared with one that makes a row."""
-NODE_PASSES, PASSES_BEFORE_ENDS = 8, 2
-"""Times that a node is bounded before it is cut, while it shrinks by half; after so many its ends are searched."""
+NODE_PASSES, PASSES_OF_ROOT, PASSES_BEFORE_ENDS = 8, 2, 1
+"""Times that a node is bounded before it is cut, while it shrinks by half; a root before a design is sought; and after
+so many the ends of a node are searched."""
 SOLVER, PROOF = "dse cuts over samples", "branch and bound over nodes of geometric programs"
 LOG_HOLDS, LOST_IN_ROWS = float(np.log1p(HOLDS)), 1e-12
 
@@ -105,13 +106,12 @@ class _Programs:
         slack = np.where(np.isfinite(level), 0.0, LOG_HOLDS)
         better = BETTER_CHOICE if self.c.allowed else 0.0
         most, level = level - better, np.minimum(level, self.enough) - better
+        logc = np.zeros((0, ptr[-1]))
         for k in range(NODE_PASSES):
-            logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some], slack[some])
             if k == PASSES_BEFORE_ENDS:
-                low[some], high[some] = self._ends(exponents, logc, ptr, low[some], high[some], level[some])
-                logc, dead = self._coefficients(
-                    nodes.point[some], low[some], high[some], y[some], slack[some]
-                )
+                worth = np.where(fresh[some], np.inf, level[some])
+                low[some], high[some] = self._ends(exponents, logc, ptr, low[some], high[some], worth)
+            logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some], slack[some])
             enough = np.where(np.isfinite(level[some]), level[some] - LOG_HOLDS, np.nan)
             r = self.solve(
                 exponents, logc, ptr, low[some], high[some],
@@ -133,11 +133,12 @@ class _Programs:
             bound[some] = np.where(bound[some] >= self.enough, np.inf, bound[some])
             half = (high[some] - low[some]) / 2
             shrinks = np.asarray((inner[1] - inner[0] < half).any(1)) | (k < PASSES_BEFORE_ENDS)
-            shrinks &= ~fresh[some] | (k + 1 < PASSES_BEFORE_ENDS)
+            shrinks &= ~fresh[some] | (k + 1 < PASSES_OF_ROOT)
             low[some], high[some] = (
                 np.where(empty[:, None], was[some], now) for was, now in zip((low, high), inner, strict=True)
             )
-            some = some[shrinks & (bound[some] < level[some] - CHANCE_GAP)]
+            shrinks &= bound[some] < level[some] - CHANCE_GAP
+            some, logc = some[shrinks], logc[shrinks]
             if not some.size:
                 break
         self.near[nodes.point] = y
