@@ -51,7 +51,7 @@ def below(
         return
     (rest, ends, ptr), count_of, n = limits, len(weights), goal.exponents.shape[1]
     of = np.repeat(np.arange(count_of), list(map(len, weights)))
-    term, slope, logs, sum_of = _terms(worlds, weights)
+    term, slope, logs, sum_of = _terms_of_sums(worlds, weights)
     exponents = goal.exponents[term] - goal.divisors[0].base - np.einsum("tq,qv->tv", slope, goal.forms)
     inside = np.arange(logs.size) - np.searchsorted(sum_of, sum_of)
     sums, size = np.bincount(of, minlength=count_of), np.zeros(count_of, np.intp)
@@ -91,7 +91,7 @@ def below(
         yield mine, Programs(A, logc, starts, low, high, enough=above)
 
 
-def _terms(worlds: Callable[[Indices], Lines], weights: Sequence[Sequence[Array]]) -> tuple[Any, ...]:
+def _terms_of_sums(worlds: Callable[[Indices], Lines], weights: Sequence[Sequence[Array]]) -> tuple[Any, ...]:
     """The terms of all sums (see ``_added_up``), of nodes that are worked out a few at a time."""
     found, first = [], 0
     for start in range(0, len(weights), NODES_TOGETHER):
