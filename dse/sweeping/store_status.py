@@ -83,10 +83,12 @@ def _points_per_second(
         mine = [n for t, n, _ in written if t >= since]
         # the clock may have been set back since it began
         return sum(mine) / took if mine and took > 0 else None
+    if len(written) < 2:
+        return None
     gaps = [b[0] - a[0] for a, b in itertools.pairwise(written)]
-    pause = max(PAUSE, USUAL * statistics.median(gaps)) if gaps else PAUSE
+    pause = max(PAUSE, USUAL * statistics.median(gaps))
     first = max((i + 1 for i, gap in enumerate(gaps) if gap > pause), default=0)
     last = written[first:]
     # workers that end together begin together, too
-    took = last[-1][0] - min(t - seconds for t, _, seconds in last) if last else 0.0
+    took = last[-1][0] - min(t - seconds for t, _, seconds in last)
     return sum(n for _, n, _ in last) / took if took > 0 else None

@@ -30,6 +30,10 @@ ENOUGH_MISSED = 1e-7
 LARGEST_MISS = 1e9
 # a value of what has no end
 FAR = 1e12
+BEYOND_STANDSTILL = 1e-6
+"""So much more of a limit is said to do where with its least value no design ever ends."""
+STANDSTILL = 1e-3
+"""The share of what so much more brings up to which there is none."""
 
 
 def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
@@ -160,11 +164,30 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
         assert key is not None, "only limits give"
         least[k] = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[k], p.denominators[k])
         unknown.update([name] if least[k].end in (End.FAILED, End.UNBOUNDED) else [])
-        return np.array([math.inf if least[k].u is None else least[k].value])
+        u, ratio = least[k].u, least[k].value
+        if u is None:
+            return np.array([math.inf])
+        return np.array([ratio if ends(p.under, u) else _attained(p, key, ratio)])
 
     value = float(feasible_values(p.question, p.keys, [name], factor)[name][0])
     met = [best for best in least.values() if best.u is not None]
     return (value, min(met, key=lambda best: best.value).u) if met else (None, None)
+
+
+def ends(under: Array | None, u: Array) -> Bools:
+    """Whether the objective has a value at designs u (N, columns): its divisor is above 0."""
+    return np.asarray(True if under is None else (under * u).sum(axis=-1) > milp.ABOVE_ZERO)
+
+
+def _attained(p: Program, key: RowKey, ratio: float) -> float:
+    """The least ratio of a limit, a little more where the objective has a value at no design that it leaves.
+
+    Blocks that are throttled to a standstill never end; with the least more power they do.
+    """
+    assert p.under is not None, "only an objective has a divisor"
+    more = ratio * (1.0 + BEYOND_STANDSTILL)
+    at, beyond = (-highs.minimise(milp.numbers(p, factors={key: r}), -p.under).value for r in (ratio, more))
+    return more if at < STANDSTILL * beyond else ratio
 
 
 def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = ()) -> float:

@@ -112,3 +112,32 @@ def test_a_value_is_found_where_nothing_divides_a_ratio_without_a_remainder():
     assert found.status == "infeasible"
     assert set(found.conflict) == {"time", "efficiency", "message_share", "replication"}
     assert found.conflict["message_share"] == pytest.approx(1.0266940451745374, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("limits", "name", "least"),
+    [
+        ({"block_power": {"max": 1.0}, "blocks": {"min": 3}}, "block_power", 46.8),
+        ({"block_power": {"min": 600.0}, "blocks": {"max": 2}}, "blocks", 5.0),
+    ],
+    ids=["power", "count"],
+)
+def test_what_would_do_of_throttled_blocks_leaves_them_power_to_work(
+    limits: dict[str, Any], name: str, least: float
+):
+    """Three boards draw 46.8 W before they do anything: with these the question ended in "time is infinite"."""
+    asked: dict[str, Any] = {
+        "model": "blocks",
+        "machine": {"gtx680": "gtx680-choi2014", "apu_gpu": "apu-gpu-choi2014"},
+        "given": {"flops": 1e15, "intensity": 2, "sharing": "free"},
+        "objective": {"minimize": "time"},
+        "limits": limits,
+    }
+    told = dse.solve(asked).conflict[name]
+    assert told is not None
+    assert told == pytest.approx(least, rel=2e-6)
+    assert told > least or name == "blocks"
+    assert dse.solve(asked | {"limits": limits | {name: {"max": told}}}).status == "optimal"
+    axis = {"path": "flops", "start": 1e15, "stop": 3e15, "num": 60}
+    swept = dse.sweep(dse.load(asked | {"sweep": {"work": axis}}), workers=1)
+    assert (swept.would_do.sel(limit=name).values == told).all()

@@ -196,6 +196,8 @@ def _least_factor_at_points(p: Program, which: int, asked: Bools) -> Array:
     # an end that is only there to have one says nothing
     sure &= ~milp.at_searched_end(p, found.u, along(p.high, asked, 1)).any(axis=1)
     none = _ends_beyond_search(p, stays, n.rows, n.low, along(p.high, asked, 1)) == INFEASIBLE
+    # whether more is needed for designs to end is asked for each point by itself
+    sure &= milp_conflicts.ends(None if p.under is None else along(p.under, asked, 1), found.u)
     return np.select([sure, none], [to_user(fewer, n, value), np.inf], np.nan)
 
 
