@@ -167,7 +167,7 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
         u, ratio = least[k].u, least[k].value
         if u is None:
             return np.array([math.inf])
-        return np.array([ratio if ends(p.under, u) else _attained(p, key, ratio)])
+        return np.array([ratio if ends(p.under, u) else attained(p, key, ratio)])
 
     value = float(feasible_values(p.question, p.keys, [name], factor)[name][0])
     met = [best for best in least.values() if best.u is not None]
@@ -179,7 +179,7 @@ def ends(under: Array | None, u: Array) -> Bools:
     return np.asarray(True if under is None else (under * u).sum(axis=-1) > milp.ABOVE_ZERO)
 
 
-def _attained(p: Program, key: RowKey, ratio: float) -> float:
+def attained(p: Program, key: RowKey, ratio: float) -> float:
     """The least ratio of a limit, a little more where the objective has a value at no design that it leaves.
 
     Blocks that are throttled to a standstill never end; with the least more power they do.

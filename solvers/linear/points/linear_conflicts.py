@@ -196,9 +196,29 @@ def _least_factor_at_points(p: Program, which: int, asked: Bools) -> Array:
     # an end that is only there to have one says nothing
     sure &= ~milp.at_searched_end(p, found.u, along(p.high, asked, 1)).any(axis=1)
     none = _ends_beyond_search(p, stays, n.rows, n.low, along(p.high, asked, 1)) == INFEASIBLE
-    # whether more is needed for designs to end is asked for each point by itself
-    sure &= milp_conflicts.ends(None if p.under is None else along(p.under, asked, 1), found.u)
-    return np.select([sure, none], [to_user(fewer, n, value), np.inf], np.nan)
+    ratio = to_user(fewer, n, value)
+    if p.under is not None:
+        still = asked.copy()
+        still[asked] = sure & ~milp_conflicts.ends(along(p.under, asked, 1), found.u)
+        if still.any():
+            ratio[still[asked]] = _attained(p, which, still, ratio[still[asked]])
+    return np.select([sure, none], [ratio, np.inf], np.nan)
+
+
+def _attained(p: Program, which: int, mask: Bools, ratio: Array) -> Array:
+    """What ``milp_conflicts.attained`` tells of one program, at points; NaN where that is not sure."""
+    assert p.under is not None, "only an objective has a divisor"
+    if p.amounts:
+        # what bounds an amount may be the very limit that gives
+        return np.full(ratio.size, np.nan)
+    n, more, most = Rows(p, mask), ratio * (1.0 + milp_conflicts.BEYOND_STANDSTILL), list[Array]()
+    limit, under = along(p.numerators[..., which, :], mask, 1), along(p.under, mask, 1)
+    for r in (ratio, more):
+        n.rows[:, which] = limit - r[:, None] * n.denominators[:, which]
+        found = mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [-under], r.size)
+        most.append(np.where(found.end == OPTIMAL, (under * found.u).sum(axis=1), np.nan))
+    told = np.where(most[0] < milp_conflicts.STANDSTILL * most[1], more, ratio)
+    return np.where(np.isnan(most).any(axis=0), np.nan, told)
 
 
 def _ends_with_limits_kept(
