@@ -56,17 +56,21 @@ def before_axes(question: Question, axes: int) -> Question:
     return with_each_number(question, of)
 
 
-def shape(question: Question) -> tuple[int, ...]:
-    """Return the shape of the ``Many`` numbers of a question; () where it has none."""
-    shapes = set[tuple[int, ...]]()
+def numbers(question: Question) -> list[Any]:
+    """Return all that is given, and all bounds."""
+    found = list[Any]()
 
     def seen(value: Any) -> Any:
-        if isinstance(value, Many):
-            shapes.add(value.values.shape)
+        found.append(value)
         return value
 
     with_each_number(question, seen)
-    return np.broadcast_shapes(*shapes)
+    return found
+
+
+def shape(question: Question) -> tuple[int, ...]:
+    """Return the shape of the ``Many`` numbers of a question; () where it has none."""
+    return np.broadcast_shapes(*{v.values.shape for v in numbers(question) if isinstance(v, Many)})
 
 
 def alike(question: Question, x: Mapping[str, Any]) -> tuple[Indices, Indices]:

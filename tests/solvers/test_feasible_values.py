@@ -141,3 +141,21 @@ def test_what_would_do_of_throttled_blocks_leaves_them_power_to_work(
     axis = {"path": "flops", "start": 1e15, "stop": 3e15, "num": 60}
     swept = dse.sweep(dse.load(asked | {"sweep": {"work": axis}}), workers=1)
     assert (swept.would_do.sel(limit=name).values == told).all()
+
+
+def test_points_that_differ_in_the_limit_that_gives_share_the_value_that_would_do():
+    """A power cap of an n-body step: one search for all caps, and the value that a single answer names."""
+    asked = library("nbody_least_time_processor_power")
+    axes = {
+        "cap": {"path": "limits.power_per_processor.max", "start": 1e-6, "stop": 1e-4, "num": 12},
+        "n": {"path": "bodies", "start": 1e4, "stop": 1e6, "num": 6},
+    }
+    swept = dse.sweep(dse.load(asked | {"sweep": axes}), workers=1).load()
+    would_do = swept.would_do.sel(limit="power_per_processor").transpose("cap", "n").values
+    assert (would_do > 1e-4).all()
+    assert (would_do == would_do[:1]).all()
+    asked["limits"]["power_per_processor"]["max"] = float(swept.cap[3])
+    asked["given"]["bodies"] = float(swept.n[2])
+    alone = dse.solve(asked).conflict["power_per_processor"]
+    # a search without end stops at this gap
+    assert would_do[3, 2] == pytest.approx(alone, rel=1e-4)

@@ -17,11 +17,13 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
+from formulations.arithmetics.many import Many
 from formulations.canonical import Canonical
 from formulations.grids import batch, divided
 from formulations.grids.batch import Batch
 from formulations.problem import Problem
-from scenarios.question import Question
+from formulations.row_keys import RowKey
+from scenarios.question import HALVINGS, Question
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, geometric_conflicts
@@ -29,6 +31,7 @@ from solvers.geometric.programs.nodes import allowed_ends
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.tree import LOOSE
 from solvers.mechanisms import conflicts
+from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, any_of, of_each
 
 Allowed = Mapping[int, Array | None]
@@ -85,8 +88,32 @@ def of_batch(cases: Sequence[Batch], names: tuple[str, ...], members: Bools, sol
     for i, name in enumerate(names):
         points = np.flatnonzero(members[:, i])
         if points.size:
-            found[points, i] = _of_rows([_rows(b, points, solve) for b in cases], name)
+            own, kinds, which = _apart_but_for(cases, name, points)
+            found[points, i] = _of_rows([_rows(b, kinds, solve) for b in own], name)[which]
     return found
+
+
+def _apart_but_for(
+    cases: Sequence[Batch], name: str, points: Indices
+) -> tuple[Sequence[Batch], Indices, Indices]:
+    """State points once that differ in one limit only, which gives: with it at 1, whatever it is at each.
+
+    Returns the batches, the points in them, and which of these each point is like.
+    """
+    asked = divided.at(cases[0].question, points)
+    ends = [
+        (side, end)
+        for x in asked.limits
+        for side, end in (("min", x.minimum), ("max", x.maximum))
+        if x.name == name and end is not None
+    ]
+    decided = name == HALVINGS.name or any(d.name == name for d in asked.decide)
+    if decided or len(ends) != 1 or not isinstance(ends[0][1], Many):
+        return cases, points, np.arange(points.size)
+    loose = with_limit(asked, RowKey(name, ends[0][0]), Many(np.ones(points.size)))
+    kinds, which = divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})
+    made = batch.of_question([b.problem for b in cases], divided.at(loose, kinds), (kinds.size,))
+    return (cases, points, np.arange(points.size)) if made is None else (made, np.arange(kinds.size), which)
 
 
 def _of_rows(parts: Sequence[_Rows], name: str) -> Array:
