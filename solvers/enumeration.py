@@ -17,6 +17,7 @@ from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Indices, Points
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics.later import Later, later
 from formulations.arithmetics.many import plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
@@ -30,6 +31,10 @@ from solvers.outcome import ENUMERATION, Outcome
 
 MOST_ENUMERATED = 50_000_000
 """Designs that are still all tried, of one question."""
+FEW = 0.25
+"""Share of all designs that is less work as a list than all on a mesh; limits of no more numbers are looked at first."""
+LISTED_TOGETHER = 10_000
+"""Listed designs that are evaluated together: their numbers stay near the processor."""
 POOL = 500_000
 FEWER_POWERS = 1e3
 """An optimum at the last of listed powers is none if without those within this factor of it nothing is as good."""
@@ -111,26 +116,102 @@ def check_floats(question: Question) -> None:
         raise OverflowError(BEYOND)
 
 
-def numbers(t: Table, near: Question, which: Indices) -> tuple[dict[str, Any], dict[RowKey, Any]]:
+def numbers(t: Table, near: Question, which: Indices) -> tuple[Mapping[str, Any], dict[RowKey, Any]]:
     """What judges the designs of a table: metrics by name, and limits as ratios."""
-    question = t.question
     with np.errstate(all="ignore"):
-        every = evaluation.metrics(near, t.x) if t.mesh is None else _over_mesh(near, t.mesh)
-        wanted = evaluation.read_by_limits(question, every) | {*question.tie_order}
-        wanted |= {goal.name for goal in question.objectives}
-        flat = None if t.mesh is None else np.broadcast_shapes(*(v.shape for v in t.mesh.values()))
-        at = {n: _spread_to_points(_flat(plain(v), flat), which) for n, v in every.items() if n in wanted}
-        return at, evaluation.ratios(question, t.x, at)
+        at = metrics(t, near, which)
+        return at, evaluation.ratios(t.question, t.x, at)
+
+
+def metrics(t: Table, near: Question, which: Indices) -> Mapping[str, Any]:
+    """The metrics of the designs of a table, those of a mesh worked out when they are asked for."""
+    with np.errstate(all="ignore"):
+        if t.mesh is None:
+            every = evaluation.metrics(near, t.x)
+            return {n: _spread_to_points(plain(v), which) for n, v in every.items()}
+        flat = np.broadcast_shapes(*(v.shape for v in t.mesh.values()))
+        return _Flat(_over_mesh(near, t.mesh), flat, which, {})
 
 
 def _over_mesh(near: Question, mesh: Mapping[str, Array]) -> Mapping[str, Any]:
-    """The metrics of all designs of a mesh: what depends on few of the decided quantities has few numbers."""
-    return evaluation.metrics(divided.before_axes(near, len(mesh)), mesh)
+    """The metrics of all designs of a mesh, worked out when they are asked for, but those of a black box.
+
+    What depends on few of the decided quantities has few numbers.
+    """
+    x = mesh if near.model.black_box else {n: later(v) for n, v in mesh.items()}
+    found = evaluation.metrics(divided.before_axes(near, len(mesh)), x)
+    for value in found.values():
+        if isinstance(value, Later):
+            # it may be asked for at any time
+            value.users += 1
+    return found
 
 
-def _flat(values: Any, shape: tuple[int, ...] | None) -> Any:
-    """Numbers over a mesh of this shape (None: it is a list of designs) along one dimension."""
-    if shape is None or not np.ndim(values):
+@dataclass(frozen=True, slots=True)
+class _Flat(Mapping[str, Any]):
+    """Metrics over a mesh, along one dimension, each worked out when it is asked for, and ``kept``."""
+
+    found: Mapping[str, Any]
+    shape: tuple[int, ...]
+    which: Indices
+    kept: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.kept:
+            self.kept[name] = _spread_to_points(_flat(plain(self.found[name]), self.shape), self.which)
+        return self.kept[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+
+def parts(question: Question, every: Grid, most: int = 0) -> Iterator[Table]:
+    """Go through the designs of a question, a chunk at a time, but for those that surely do not count.
+
+    Left out are those that break one of the model's own limits, or more than ``most`` others, where limits that only
+    some of the decided quantities enter tell it.
+    """
+    left = _left_by_small_limits(question, every, most)
+    if left is None:
+        yield from every.parts(question)
+        return
+    for start in range(0, left.size, LISTED_TOGETHER):
+        yield Table(question, every.designs(left[start : start + LISTED_TOGETHER]))
+
+
+def _left_by_small_limits(question: Question, every: Grid, most: int) -> Indices | None:
+    """Return the designs that limits of few numbers leave; None where so many are left that a mesh is less work."""
+    if every.size < designs.LARGE_TABLE or max(every.shape) > designs.TRIED_TOGETHER:
+        return None
+    mesh = every.mesh()
+    with np.errstate(all="ignore"):
+        # two values of each quantity tell which of them a limit depends on
+        two = {n: v[:2] for n, v in mesh.items()}
+        of_two = evaluation.ratios(question, two, evaluation.metrics(question, two))
+        of_all = evaluation.ratios(question, mesh, _over_mesh(question, mesh))
+        broken: Any = np.zeros((1,) * len(mesh), np.int8)
+        for key, ratio in of_two.items():
+            along = np.shape(ratio)
+            size = math.prod(n for n, two in zip(every.shape[::-1], along[::-1], strict=False) if two > 1)
+            if size <= FEW * every.size:
+                own = np.asarray(of_all[key], float)
+                broken = broken + (most + 1 if key.side == "model" else 1) * (
+                    np.isfinite(own) & (own > 1.0 + HOLDS)
+                )
+    left = np.broadcast_to(broken <= most, every.shape)
+    return np.flatnonzero(left) if np.count_nonzero(left) <= FEW * every.size else None
+
+
+def _flat(values: Any, shape: tuple[int, ...]) -> Any:
+    """Numbers over a mesh of this shape along one dimension."""
+    values = values.values if isinstance(values, Later) else values
+    if not np.ndim(values):
         return values
     ahead = np.shape(values)[: max(np.ndim(values) - len(shape), 0)]
     return np.broadcast_to(values, (*ahead, *shape)).reshape(*ahead, -1)
@@ -170,8 +251,9 @@ def _design_by_tie_rule(t: Table, at: Mapping[str, Any], tied: Bools, least: Poi
     if not len(some):
         return least
     rows, columns = np.nonzero(tied[some])
-    best, known = least.copy(), {**t.x, **at}
-    order = (*(known[n] for n in t.question.tie_order if n in known), *t.x.values())
+    best = least.copy()
+    named = (at[n] if n in at else t.x[n] for n in t.question.tie_order if n in at or n in t.x)
+    order = (*named, *t.x.values())
     levels = (full(level, tied.shape)[some[rows], columns] for level in order)
     best[some] = columns[designs.first_of_tied(rows, len(some), levels)]
     return best
@@ -190,7 +272,7 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     every, target = promising(question, every)
     left, low = Table(question, {n: np.zeros(0) for n in every.names}), math.inf
     levels: list[Level] = []
-    for part in every.parts(question):
+    for part in parts(question, every):
         now = judged(part, question, ONE)
         if now.lost[0]:
             raise OverflowError(LOST)

@@ -162,7 +162,7 @@ def _changes_among(
     """The next change of each limit, of these designs."""
     below = question.sign * now - question.gap * max(abs(now), 1e-12)
     kept = {key: np.empty((2, 0)) for key in keys}
-    for part in every.parts(question):
+    for part in enumeration.parts(question, every, 1):
         for key, found in _changes_by_limit(part, keys, below):
             kept[key] = _nearest(np.concatenate([kept[key], found], axis=1))
     return {key: _change(found, key, question.sign) for key, found in kept.items()}
@@ -171,11 +171,15 @@ def _changes_among(
 def _changes_by_limit(t: Table, keys: Sequence[RowKey], below: float) -> list[tuple[RowKey, Array]]:
     """Return for each limit what better designs that break no other need of it (signed), and what they reach."""
     shape = (1, t.size)
-    at, ratios = enumeration.numbers(t, t.question, ONE)
+    at = enumeration.metrics(t, t.question, ONE)
     goal = enumeration.full(enumeration.minimised(t, at), shape)[0]
+    better = goal < below
+    if not better.any():
+        return []
+    with np.errstate(all="ignore"):
+        ratios = evaluation.ratios(t.question, t.x, at)
     broken = {k: ~(enumeration.full(r, shape)[0] <= 1 + HOLDS) for k, r in ratios.items()}
     count = np.sum(list(broken.values()), axis=0) if broken else np.zeros(t.size)
-    better = goal < below
     found = []
     for key in keys:
         some = better & (count - broken[key] == 0)

@@ -10,6 +10,7 @@ import pytest
 import dse
 from formulations.evaluation import bounds
 from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
 from scenarios import load
 from scenarios.questions import question
 from solvers import boxes, designs, enumeration
@@ -128,6 +129,26 @@ def test_designs_of_a_mesh_are_judged_as_those_of_a_list() -> None:
     np.testing.assert_array_equal(over_mesh.best, listed.best)
     parts = [part.x["micro_batch"] for part in every.parts(asked)]
     np.testing.assert_array_equal(np.concatenate(parts), every.designs(np.arange(every.size))["micro_batch"])
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_designs_are_left_out_that_limits_of_few_numbers_exclude(most: int) -> None:
+    """Of a question of many designs few are evaluated: the others break limits that not all quantities enter."""
+    asked = question(load("training_power_cap_for_energy"))
+    every = designs.everything(asked)
+    assert every is not None
+    _, ratios = enumeration.numbers(table := every.table(asked), asked, ONE)
+    broken = {k: ~(enumeration.full(r, (1, table.size))[0] <= 1 + HOLDS) for k, r in ratios.items()}
+    own = np.any([b for k, b in broken.items() if k.side == "model"], axis=0)
+    count = np.sum([b for k, b in broken.items() if k.side != "model"], axis=0)
+    kept = np.concatenate(
+        [np.stack(list(part.x.values())) for part in enumeration.parts(asked, every, most)], axis=1
+    )
+    assert kept.shape[1] < every.size / 4
+    told = {tuple(design) for design in kept.T}
+    counts = np.stack(list(table.x.values()))[:, ~own & (count <= most)]
+    assert counts.size
+    assert all(tuple(design) in told for design in counts.T)
 
 
 def test_another_choice_may_be_better_before_the_best_one_changes() -> None:
