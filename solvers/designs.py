@@ -28,8 +28,6 @@ OUTRIGHT = 1_000_000
 """Designs that are all tried before intervals are asked what limits leave of them: about as quick as asking."""
 LARGE_TABLE = 2000
 """Designs from which it is worth looking for the few that say something."""
-SHARE_LISTED = 0.1
-"""Of a large table, designs that are looked at as a list: of more, numbers on a mesh are fewer."""
 LARGEST_COUNTED = 2**53
 """Whole numbers up to here are floats each."""
 MANY_DESIGNS = 40_000

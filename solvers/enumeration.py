@@ -31,8 +31,8 @@ from solvers.outcome import ENUMERATION, Outcome
 
 MOST_ENUMERATED = 50_000_000
 """Designs that are still all tried, of one question."""
-FEW = 0.25
-"""Share of all designs that is less work as a list than all on a mesh; limits of no more numbers are looked at first."""
+SMALL_SHARE = 0.25
+"""Share of all designs that is less work as a list than all on a mesh; limits of no more numbers are asked first."""
 LISTED_TOGETHER = 10_000
 """Listed designs that are evaluated together: their numbers stay near the processor."""
 POOL = 500_000
@@ -197,15 +197,13 @@ def _left_by_small_limits(question: Question, every: Grid, most: int) -> Indices
         of_all = evaluation.ratios(question, mesh, _over_mesh(question, mesh))
         broken: Any = np.zeros((1,) * len(mesh), np.int8)
         for key, ratio in of_two.items():
-            along = np.shape(ratio)
-            size = math.prod(n for n, two in zip(every.shape[::-1], along[::-1], strict=False) if two > 1)
-            if size <= FEW * every.size:
+            entered = zip(every.shape[::-1], np.shape(ratio)[::-1], strict=False)
+            if math.prod(n for n, values in entered if values > 1) <= SMALL_SHARE * every.size:
                 own = np.asarray(of_all[key], float)
-                broken = broken + (most + 1 if key.side == "model" else 1) * (
-                    np.isfinite(own) & (own > 1.0 + HOLDS)
-                )
+                weight = np.int8(most + 1 if key.side == "model" else 1)
+                broken = broken + weight * (np.isfinite(own) & (own > 1.0 + HOLDS))
     left = np.broadcast_to(broken <= most, every.shape)
-    return np.flatnonzero(left) if np.count_nonzero(left) <= FEW * every.size else None
+    return np.flatnonzero(left) if np.count_nonzero(left) <= SMALL_SHARE * every.size else None
 
 
 def _flat(values: Any, shape: tuple[int, ...]) -> Any:
