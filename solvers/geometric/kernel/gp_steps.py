@@ -205,6 +205,8 @@ def least_mu(s: State) -> Array:
 
 def drop_elastic(s: State) -> None:
     """Let go of t where every limit holds with room."""
+    if not s.elastic.any():
+        return
     m = s.F.shape[1] - 1
     with_slack = formulas.roomy(s.F[:, 1:], s.S[:, :m]) | (s.active[:, :m] == 0)
     drop = s.elastic & with_slack.all(1)
@@ -225,6 +227,8 @@ def change_stage(s: State, proof: Array, worst: Array, top: float) -> None:
 
     ``top``: the highest penalty before.
     """
+    if not s.elastic.any():
+        return
     m = s.F.shape[1] - 1
     left = (s.S * s.L).sum(1)
     stuck = s.elastic & (s.stage == 0) & formulas.stuck(s.L[:, :m].sum(1), s.rho, left, s.t)
