@@ -194,16 +194,26 @@ def _left_by_small_limits(question: Question, every: Grid, most: int) -> Indices
         # two values of each quantity tell which of them a limit depends on
         two = {n: v[:2] for n, v in mesh.items()}
         of_two = evaluation.ratios(question, two, evaluation.metrics(question, two))
+        small = [
+            key
+            for key, ratio in of_two.items()
+            if _size_along(every.shape, np.shape(ratio)) <= SMALL_SHARE * every.size
+        ]
+        if not small:
+            return None
         of_all = evaluation.ratios(question, mesh, _over_mesh(question, mesh))
         broken: Any = np.zeros((1,) * len(mesh), np.int8)
-        for key, ratio in of_two.items():
-            entered = zip(every.shape[::-1], np.shape(ratio)[::-1], strict=False)
-            if math.prod(n for n, values in entered if values > 1) <= SMALL_SHARE * every.size:
-                own = np.asarray(of_all[key], float)
-                weight = np.int8(most + 1 if key.side == "model" else 1)
-                broken = broken + weight * (np.isfinite(own) & (own > 1.0 + HOLDS))
+        for key in small:
+            own = np.asarray(of_all[key], float)
+            weight = np.int8(most + 1 if key.side == "model" else 1)
+            broken = broken + weight * (np.isfinite(own) & (own > 1.0 + HOLDS))
     left = np.broadcast_to(broken <= most, every.shape)
     return np.flatnonzero(left) if np.count_nonzero(left) <= SMALL_SHARE * every.size else None
+
+
+def _size_along(every: tuple[int, ...], of_two: tuple[int, ...]) -> int:
+    """Count the numbers of what has, of two values of each quantity, numbers of this shape."""
+    return math.prod(n for n, values in zip(every[::-1], of_two[::-1], strict=False) if values > 1)
 
 
 def _flat(values: Any, shape: tuple[int, ...]) -> Any:
