@@ -26,8 +26,6 @@ TRIED_TOGETHER = 100_000
 """Designs that are evaluated together; a question of no more is answered by trying them all."""
 OUTRIGHT = 1_000_000
 """Designs that are all tried before intervals are asked what limits leave of them: about as quick as asking."""
-LARGE_TABLE = 2000
-"""Designs from which it is worth looking for the few that say something."""
 LARGEST_COUNTED = 2**53
 """Whole numbers up to here are floats each."""
 MANY_DESIGNS = 40_000

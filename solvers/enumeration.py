@@ -33,7 +33,7 @@ MOST_ENUMERATED = 50_000_000
 """Designs that are still all tried, of one question."""
 SMALL_SHARE = 0.25
 """Share of all designs that is less work as a list than all on a mesh; limits of no more numbers are asked first."""
-LISTED_TOGETHER = 10_000
+LISTED_TOGETHER = 20_000
 """Listed designs that are evaluated together: their numbers stay near the processor."""
 POOL = 500_000
 FEWER_POWERS = 1e3
@@ -187,7 +187,7 @@ def parts(question: Question, every: Grid, most: int = 0) -> Iterator[Table]:
 
 def _left_by_small_limits(question: Question, every: Grid, most: int) -> Indices | None:
     """Return the designs that limits of few numbers leave; None where so many are left that a mesh is less work."""
-    if every.size < designs.LARGE_TABLE or max(every.shape) > designs.TRIED_TOGETHER:
+    if every.size <= LISTED_TOGETHER or max(every.shape) > designs.TRIED_TOGETHER:
         return None
     mesh = every.mesh()
     with np.errstate(all="ignore"):

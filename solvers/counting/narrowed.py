@@ -22,9 +22,11 @@ from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
-from solvers.designs import LARGE_TABLE, TRIED_TOGETHER, Grid, Table
+from solvers.designs import TRIED_TOGETHER, Grid, Table
 from solvers.many_points.best_of import SURE
 
+LARGE_TABLE = 2000
+"""Designs from which it is worth looking for these few."""
 SHARE_LISTED = 0.1
 """Of a large table, designs that are looked at as a list: of more, numbers on a mesh are fewer."""
 CELLS_COMPARED = 4_000_000

@@ -28,8 +28,8 @@ from scenarios.question import Question, combinations
 from scenarios.sweep import grids
 from solvers import boxes, designs, enumeration, work
 from solvers.counting import narrowed
-from solvers.counting.narrowed import CELLS_COMPARED, Asked
-from solvers.designs import LARGE_TABLE, MANY_DESIGNS
+from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
+from solvers.designs import MANY_DESIGNS
 from solvers.explaining import least_values, subsets, wider
 from solvers.linear.points import linear_conflicts
 from solvers.many_points import best_of, blocks
