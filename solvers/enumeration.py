@@ -128,7 +128,9 @@ def metrics(t: Table, near: Question, which: Indices) -> Mapping[str, Any]:
     with np.errstate(all="ignore"):
         if t.mesh is None:
             every = evaluation.metrics(near, t.x)
-            return {n: _spread_to_points(plain(v), which) for n, v in every.items()}
+            wanted = evaluation.read_by_limits(t.question, every) | {*t.question.tie_order}
+            wanted |= {goal.name for goal in t.question.objectives}
+            return {n: _spread_to_points(plain(v), which) for n, v in every.items() if n in wanted}
         flat = np.broadcast_shapes(*(v.shape for v in t.mesh.values()))
         return _Flat(_over_mesh(near, t.mesh), flat, which, {})
 
