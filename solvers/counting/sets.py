@@ -189,8 +189,8 @@ def _best_of_cases(c: Counts, x: Cases) -> Found:
         found = least_parts.best(rows[:, :-1], rows[:, -1], low, high, price)
         # rounding may decide, or some numbers cost something where others earn something
         no = no | (found.near & found.there)
-        # at its own end what earns something may be without end
-        ended = (earning & (found.u >= high)).any(axis=0)
+        # at its own end, not one that rows imply, what earns something may be without end
+        ended = (earning & (found.u >= flat(c.high[x.columns].T[..., None]))).any(axis=0)
         u = np.repeat(x.known.T[..., None], c.count, axis=2)
         u[x.columns.T, np.arange(len(x.low))] = found.u.reshape(-1, *size)
         near = found.near | (found.there & ended)

@@ -83,6 +83,19 @@ def test_the_most_throughput_is_found_to_the_last_socket():
         assert (arrays["objective"][i], alone) == pytest.approx((wanted, wanted), rel=1e-12)
 
 
+def test_most_throughput_at_an_end_that_a_limit_implies_is_proved_in_every_batch():
+    """Where the number of sockets is capped, the most of them are as many: alone, such a point was left over."""
+    asked = swept("station_most_throughput_in_10_kw")
+    asked["given"] |= {"cards": asked["given"]["cards"][-1:], "levels": asked["given"]["levels"][:1]}
+    asked["sweep"] = {"most": {"path": "limits.sockets.max", "values": [500, 900]}}
+    grid = scenarios.grid(dse.load(asked | {"limits": asked["limits"] | {"sockets": {"max": 500}}}))
+    plan, way = results.dataset.layout(grid), whole.over(grid)
+    for block in (slice(0, 2), slice(0, 1), slice(1, 2)):
+        arrays, left = way.solve(plan, (block,))
+        assert not left.any()
+        assert arrays["sockets"].tolist() == [500.0, 900.0][block]
+
+
 def test_a_sweep_of_ten_thousand_stations_takes_this_way_and_agrees_with_the_oracle():
     grid = scenarios.grid(scenarios.load(LIBRARY / "station_cost_sweep.toml"))
     assert grid.size == 10_000

@@ -86,6 +86,16 @@ def test_a_number_in_two_limits_is_worth_more_one_way():
     assert rising[0] == pytest.approx([2.0, 2.0], abs=1e-6)
 
 
+def test_two_limits_that_are_both_hardly_felt_are_worth_what_both_are():
+    """(1, 1) = l1 (s, 0) + l2 (0, s) + l3 (1, 0) + l4 (0, 1): what moves with the first two is worth 2 / s at most."""
+    s = 5e-4
+    g = np.array([[[1.0, 1.0], [-s, 0.0], [0.0, -s], [-1.0, 0.0], [0.0, -1.0]]])
+    keys, no = tuple(RowKey(f"m{k}", "max") for k in range(4)), np.zeros((1, 2), bool)
+    o = sensitivity.Optima(keys, np.zeros((1, 5)), g, no, no, np.array([[0.0, 0.0, 1.0, 1.0]]))
+    falling, rising = sensitivity.both_ways(o, sensitivity.duals(o), np.array([[[0.0, 1.0, 1.0, 0.0, 0.0]]]))
+    assert (falling[0, 0], rising[0, 0]) == pytest.approx((0.0, 2.0 / s), abs=1e-6)
+
+
 def test_only_the_multipliers_that_are_asked_for_are_told_apart():
     o, _ = _weighed([0.0])
     d = sensitivity.duals(o, np.zeros(3, bool))
