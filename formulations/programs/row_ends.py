@@ -9,6 +9,8 @@ from dse.system.arrays import Array, Bools
 ENDS_PASSES = 4
 FOR_OPEN, SUM_WITHOUT_OPEN = 1e300, 1e200
 """In place of an infinite end, and what sums are below that have none."""
+SUM_ROUNDING = 1e-12
+"""Of the sizes of what a row adds up: less is rounding."""
 WHOLE_ENDS_ROUNDING = 1e-6
 """Of an end that rows imply: a whole number that is so near is not beyond it."""
 
@@ -49,13 +51,15 @@ def upper_ends(rows: Array, low: Array, high: Array, integer: Bools, *, passes: 
 
 
 def refuted(rows: Array, low: Array, high: Array, integer: Bools) -> bool:
-    """Whether rows (m, n + 1) prove by the ends that they imply that no point meets them: in floats, of any size."""
-    ends = upper_ends(rows, low, high, integer)
+    """Whether rows (m, n + 1) prove by the ends that they imply that no point meets them, by more than rounding."""
+    # where an end that a row implies is below the lower one, that row is broken at the lower ones, too
+    ends = np.maximum(upper_ends(rows, low, high, integer), low)
     at = np.where(rows[:, :-1] > 0.0, low, ends)
     # a number that a row does not hold counts nothing, however far its end is
     with np.errstate(invalid="ignore"):
-        least = np.where(rows[:, :-1] != 0.0, rows[:, :-1] * at, 0.0).sum(axis=1) + rows[:, -1]
-    return bool((ends < low).any() or (least > 0.0).any())
+        parts = np.where(rows[:, :-1] != 0.0, rows[:, :-1] * at, 0.0)
+    least, size = parts.sum(axis=1) + rows[:, -1], np.abs(parts).sum(axis=1) + np.abs(rows[:, -1])
+    return bool((high < low).any() or (least > SUM_ROUNDING * size).any())
 
 
 def sufficient_ends(rows: Array, equal: Bools, low: Array, high: Array, integer: Bools) -> Array:

@@ -104,13 +104,13 @@ def kept_rows(
     kept = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
     if drop or giving:
         # what bounds an amount may be the very limit that gives
-        for row, _, most in p.amounts:
-            kept[row] = math.isfinite(most)
-        endless = [(row, column) for row, column, most in p.amounts if not math.isfinite(most)]
-        if endless and rows is not None:
+        for row, _, _ in p.amounts:
+            kept[row] = False
+        ends = None
+        if rows is not None and not all(math.isfinite(most) for _, _, most in p.amounts):
             ends = upper_ends(rows[kept], p.low, p.high, p.integer)
-            for row, column in endless:
-                kept[row] = bool(ends[column] < 1.0)
+        for row, column, most in p.amounts:
+            kept[row] = math.isfinite(most) or (ends is not None and bool(ends[column] < 1.0))
     return kept
 
 

@@ -16,6 +16,7 @@ from formulations.arithmetics.forms import Differs, Entry, Maximum, Some
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
 from formulations.programs.program import Program, branch_count, branches, is_linear, program
+from formulations.programs.row_ends import refuted
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Limit, Objective, Question
 
@@ -265,3 +266,11 @@ def test_keys_name_every_limit_and_nothing_else() -> None:
         RowKey("whole.r0", "model"),
         RowKey("whole.r1", "model"),
     ]
+
+
+def test_rows_that_are_met_but_for_rounding_are_not_refuted():
+    """0.1 + 0.2 is 0.30000000000000004 in floats."""
+    least = np.array([0.1, 0.2])
+    for most, there in ((0.3, True), (0.2999, False)):
+        rows = np.array([[1.0, 1.0, -most]])
+        assert refuted(rows, least, np.ones(2), np.zeros(2, dtype=bool)) != there
