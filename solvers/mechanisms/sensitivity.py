@@ -182,7 +182,11 @@ def _vertices(some: Array, axes: Array, equal: Indices, slack: Array) -> tuple[A
     begin = np.where((equal == some.shape[1]).any(1)[:, None], 0.0, some[:, None])
     ahead = np.concatenate([begin, np.full((*begin.shape[:2], 1), -1.0)], axis=2)
     meet = rows[:, equal]
-    apart = np.linalg.svd(meet, compute_uv=False).min(-1, initial=np.inf) > DEPENDENT_GRADIENTS
+    size = np.abs(np.linalg.det(meet))
+    apart = size > DEPENDENT_GRADIENTS
+    # a product may be small though none of what it is of is
+    doubt = ~apart & (size > DEPENDENT_GRADIENTS**2)
+    apart[doubt] = np.linalg.svd(meet[doubt], compute_uv=False).min(-1, initial=np.inf) > DEPENDENT_GRADIENTS
     meet = np.where(apart[..., None, None], meet, np.eye(axes.shape[1]))
     at = np.broadcast_to(equal, (len(some), *equal.shape))
     z = -np.linalg.solve(meet, np.take_along_axis(ahead, at, axis=2)[..., None])[..., 0]
