@@ -1,197 +1,40 @@
 """What relaxing each limit, or bettering each given number, would buy: the envelope theorem, for one optimum and many.
 
 Where the multipliers l are unique, moving a number moves the least log objective by the Lagrangian's slope in it; a
-limit's own slope is its multiplier. Where they are not, they form a polytope, and what a small change one way is worth
-is the least or the greatest slope over it, a linear program: then the value for relaxing a limit, or for moving a
-number the way that betters the objective, is meant.
+limit's own slope is its multiplier. Where they are not, a small change one way is worth the least or the greatest slope
+over all of them (``solvers.mechanisms.dual_ends``): then the value for relaxing a limit, or for moving a number the way
+that betters the objective, is meant.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.models.arithmetic import CannotTake
-from dse.system.arrays import Array, Bools, Indices
-from dse.system.records import dataclass
+from dse.system.arrays import Array, Bools
 from formulations import evaluation
 from formulations.problem import Problem, moved
 from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Limit, Question
-from solvers.geometric.kernel import gp
 from solvers.judgement import Judged, bound_of
-from solvers.patterns import groups
+from solvers.mechanisms import dual_ends
+from solvers.mechanisms.dual_ends import ONE_SIDED_ABOVE, Duals, Optima
 
 _Holder = TypeVar("_Holder", Limit, Decision)
-ACTIVE_WITHIN = 1e-7
-DEPENDENT_GRADIENTS = 1e-6
-"""Gradients of binding limits whose combination is smaller than this are dependent."""
-LEFT_OF_SLOPE = 1e-7
-"""What multipliers may leave of the slope of the objective where they are not unique, as a part of it."""
-MOST_VERTICES = 20_000
-"""Choices of multipliers that are 0 at a vertex: at most so many are tried, and of so many at once."""
 DIFFERENCE_SHARE = 1e-4
 KINK = 1e-2
 ACTIVE_FROM = -1e-6
 """Logarithm of a limit's ratio from which it counts as binding where slopes are differences."""
 EXPLAINED = 1e-4
 """What multipliers may leave of the slope of the objective, as a part of it."""
-ONE_SIDED_ABOVE = 1e-6
-"""Slopes to both sides that differ by more are two."""
 LEAST_SENSITIVITY = 1e-8
 """A number that is worth less is not felt."""
 DIFFERENCE_WIDTH = math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)
-
-
-@dataclass(frozen=True, slots=True)
-class Optima:
-    """N optima of programs with the same rows: values ``f`` (N, m+1) and gradients ``g`` (N, m+1, n) of goal and rows
-    there, which variables are at their lower and upper ends (N, n), and the kernel's multipliers (N, m).
-    """  # noqa: D205
-
-    keys: tuple[RowKey, ...]
-    f: Array
-    g: Array
-    low: Bools
-    high: Bools
-    multipliers: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Duals:
-    """Multipliers of the rows at N optima (N, m); ``least`` and ``most`` differ where they are not unique."""
-
-    keys: tuple[RowKey, ...]
-    value: Array
-    least: Array
-    most: Array
-    known: Bools
-
-    @property
-    def one_sided(self) -> Bools:
-        """Where only the value for relaxing is meant."""
-        return np.asarray(self.most - self.least > ONE_SIDED_ABOVE * (1.0 + np.abs(self.least)))
-
-
-def optima(
-    keys: tuple[RowKey, ...],
-    table: tuple[Array, Array, NDArray[Any]],
-    box: tuple[Array, Array],
-    y: Array,
-    multipliers: Array,
-) -> Optima:
-    """Evaluate rows (exponents, log coefficients, beginnings) at optima ``y`` with some multipliers."""
-    f, g = gp.evaluate(*table, y), gp.gradients(*table, y)
-    low, high = y - box[0] < ACTIVE_WITHIN, box[1] - y < ACTIVE_WITHIN
-    return Optima(keys, f, g, low, high, multipliers)
-
-
-def duals(o: Optima, wanted: Bools | None = None, proved: Bools | None = None) -> Duals:
-    """Find the multipliers at optima, and between which ends they lie where they are not unique.
-
-    ``sum_k l_k grad F_k = -grad F_0`` over all that binds leaves a multiplier open where the gradients have a vanishing
-    combination in which its limit has a part. ``wanted`` (m,): limits whose multipliers matter (default: all).
-    ``proved`` (N,): where those of the kernel are to be trusted (default: everywhere).
-    """
-    least, most = o.multipliers.copy(), o.multipliers.copy()
-    known = np.ones(len(o.f), bool) if proved is None else proved.copy()
-    wanted = np.ones(len(o.keys), bool) if wanted is None else wanted
-    for which, rows in _patterns(o, np.arange(len(o.f))):
-        if not wanted[rows].any():
-            continue
-        free = ~(o.low | o.high)[which[0]]
-        left, size, _ = np.linalg.svd(o.g[which][:, 1 + rows][:, :, free])
-        vanishing = np.ones((which.size, rows.size), bool)
-        vanishing[:, : size.shape[1]] = size <= DEPENDENT_GRADIENTS
-        part = (np.abs(left[:, wanted[rows]]) * vanishing[:, None, :]).max(axis=(1, 2))
-        several = which[part > DEPENDENT_GRADIENTS]
-        if not several.size:
-            continue
-        each = np.broadcast_to(np.eye(rows.size), (several.size, rows.size, rows.size))
-        low, high = _extremes(o, several, rows, each)
-        finite, its = np.isfinite(low), np.ix_(several, rows)
-        known[several], least[several], most[several] = finite.all(1), 0.0, 0.0
-        least[its], most[its] = np.where(finite, np.maximum(low, 0.0), 0.0), np.where(finite, high, 0.0)
-    return Duals(o.keys, np.where(known[:, None], least, o.multipliers), least, most, known)
-
-
-def _patterns(o: Optima, which: Indices) -> Iterator[tuple[Indices, Indices]]:
-    """Points of ``which`` where the same rows bind and the same variables are at the same ends, and these rows."""
-    active = o.f[:, 1:] > -ACTIVE_WITHIN
-    for some, kind in groups(np.concatenate([active, o.low, o.high], axis=1)[which]):
-        yield which[some], np.flatnonzero(kind[: active.shape[1]])
-
-
-def _extremes(o: Optima, which: Indices, rows: Indices, costs: Array) -> tuple[Array, Array]:
-    """Smallest and largest value of costs @ multipliers over all optimal multipliers of points, (points, costs).
-
-    The points share a pattern, with the active ``rows``; ``costs`` (points, costs, rows). Optimal multipliers are a
-    polytope, some of them and all combinations of gradients that vanish: its vertices are tried. Infinite where a cost
-    has no end, where there are no multipliers, and where there are too many vertices.
-    """
-    goal, eye = o.g[which, 0], np.eye(o.low.shape[1])
-    ends = np.concatenate([-eye[np.all(o.low[which], axis=0)], eye[np.all(o.high[which], axis=0)]])
-    ends = np.broadcast_to(ends, (which.size, *ends.shape))
-    columns = np.concatenate([o.g[which][:, 1 + rows], ends], axis=1).swapaxes(1, 2)
-    costs = np.pad(costs, ((0, 0), (0, 0), (0, ends.shape[1])))
-    left, size, axes = np.linalg.svd(columns)
-    vanishing = np.pad(size, ((0, 0), (0, axes.shape[1] - size.shape[1]))) <= DEPENDENT_GRADIENTS
-    moving = (np.abs(axes) * vanishing[..., None]).max(1) > DEPENDENT_GRADIENTS
-    low, high = np.full((2, *costs.shape[:2]), [[[-np.inf]], [[np.inf]]])
-    for alike, kind in groups(np.concatenate([vanishing, moving], axis=1)):
-        free = int(kind[: len(kind) // 2].sum())
-        movers = np.append(np.flatnonzero(kind[len(kind) // 2 :]), len(kind) // 2)
-        if math.comb(movers.size, free) > MOST_VERTICES:
-            continue
-        equal = np.array(list(itertools.combinations(movers, free)), dtype=int)
-        for at in np.array_split(alike, math.ceil(alike.size * len(equal) / MOST_VERTICES)):
-            rank = size.shape[1] - int(vanishing[at[0], : size.shape[1]].sum())
-            parts = np.einsum("pni,pn->pi", left[at, :, :rank], goal[at]) / size[at, :rank]
-            some = -np.einsum("pi,pic->pc", parts, axes[at, :rank])
-            slack = LEFT_OF_SLOPE * np.abs(goal[at]).max(1, initial=1.0)
-            left_over = np.abs(np.einsum("pnc,pc->pn", columns[at], some) + goal[at]).max(1, initial=0.0)
-            z, valid = _vertices(some, axes[at, rank:], equal, slack)
-            valid &= (left_over <= slack)[:, None]
-            least_move = DEPENDENT_GRADIENTS * np.abs(costs[at]).max(2, initial=1.0)[..., None]
-            along = np.einsum("pkc,pfc->pkf", costs[at], axes[at, rank:])
-            along = np.where(np.abs(along).max(2, initial=0.0)[..., None] > least_move, along, 0.0)
-            moved, endless = np.einsum("pkf,pvf->pkv", along, z), (equal == movers[-1]).any(1)
-            ends = np.where(np.abs(moved) > least_move, np.copysign(np.inf, moved), np.nan)
-            worth = np.where(endless, ends, np.einsum("pkc,pc->pk", costs[at], some)[..., None] + moved)
-            worth[np.broadcast_to(~valid[:, None], worth.shape)] = np.nan
-            found = (valid & ~endless).any(1)[:, None]
-            low[at] = np.where(found, np.fmin.reduce(worth, axis=2), -np.inf)
-            high[at] = np.where(found, np.fmax.reduce(worth, axis=2), np.inf)
-    return low, high
-
-
-def _vertices(some: Array, axes: Array, equal: Indices, slack: Array) -> tuple[Array, Bools]:
-    """Points z (points, vertices, z) where inequalities of ``some + z @ axes >= 0`` are equal, and which are vertices.
-
-    ``equal`` (vertices, z): choices of inequalities; one that meets in no point, or misses another by more than
-    ``slack``, is no vertex. One more inequality stands for infinity: with it z is a direction, of sum 1, in which the
-    others of the choice stay equal, and a vertex one without end.
-    """
-    rows = np.concatenate([axes.swapaxes(1, 2), axes.sum(2)[:, None]], axis=1)
-    begin = np.where((equal == some.shape[1]).any(1)[:, None], 0.0, some[:, None])
-    ahead = np.concatenate([begin, np.full((*begin.shape[:2], 1), -1.0)], axis=2)
-    meet = rows[:, equal]
-    size = np.abs(np.linalg.det(meet))
-    apart = size > DEPENDENT_GRADIENTS
-    # a product may be small though none of what it is of is
-    doubt = ~apart & (size > DEPENDENT_GRADIENTS**2)
-    apart[doubt] = np.linalg.svd(meet[doubt], compute_uv=False).min(-1, initial=np.inf) > DEPENDENT_GRADIENTS
-    meet = np.where(apart[..., None, None], meet, np.eye(axes.shape[1]))
-    at = np.broadcast_to(equal, (len(some), *equal.shape))
-    z = -np.linalg.solve(meet, np.take_along_axis(ahead, at, axis=2)[..., None])[..., 0]
-    reached = begin + np.einsum("pcf,pvf->pvc", axes.swapaxes(1, 2), z)
-    return z, apart & (reached >= -slack[:, None, None]).all(2)
 
 
 def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
@@ -304,9 +147,9 @@ def both_ways(o: Optima, d: Duals, slope: Array) -> tuple[Array, Array]:
     slope = np.where(none[..., None], 0.0, slope)
     falling = straight(d, slope)
     rising = falling.copy()
-    for which, rows in _patterns(o, np.flatnonzero(d.known & d.one_sided.any(1))):
+    for which, rows in dual_ends.patterns(o, np.flatnonzero(d.known & d.one_sided.any(1))):
         costs = slope[:, which[:, None], 1 + rows].swapaxes(0, 1)
-        ends = _extremes(o, which, rows, costs)
+        ends = dual_ends.extremes(o, which, rows, costs)
         falling[:, which], rising[:, which] = (slope[:, which, 0] + end.T for end in ends)
     falling[none] = rising[none] = np.nan
     return falling, rising
@@ -359,7 +202,7 @@ def numeric_duals(judged: Judged) -> tuple[Optima, Duals]:
     now, gradients = np.where(known, f[:, 0], -np.inf).T, np.moveaxis(slope, 2, 0)
     none = np.zeros((size, count), bool)
     found = Optima(tuple(rows), now, gradients, none, none, value)
-    return found, duals(found, proved=known)
+    return found, dual_ends.duals(found, proved=known)
 
 
 def _log_objective_and_ratios(

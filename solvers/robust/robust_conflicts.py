@@ -122,9 +122,10 @@ def _alike(worlds: Worlds, names: Collection[str]) -> tuple[Points, Points]:
 def _apart_but_for(
     asked: Posed, first: Question, key: RowKey, names: frozenset[str], points: Points
 ) -> tuple[Posed, Points, Array]:
-    """Pose a question once for points that differ in one limit only, which gives: with it at 1, whatever it is at each.
+    """Merge points that differ only in the limit ``key``, whose least feasible value does not depend on its bound.
 
-    Returns which of those posed each point is like, and the limit's end at these.
+    Their question is posed once, with that bound at 1, so that the value has the same bits in every batch. Returns it,
+    which merged point each point belongs to, and the bounds at these.
     """
     worlds = asked.worlds.at_some(points)
     end = ends_of(worlds, key.name).get(key.side, 1.0)

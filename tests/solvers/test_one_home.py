@@ -29,7 +29,7 @@ from solvers.geometric.programs import (
     unbounded,
 )
 from solvers.linear import linear_program, milp_conflicts
-from solvers.mechanisms import conflicts, sensitivity
+from solvers.mechanisms import conflicts, dual_ends, sensitivity
 from solvers.nonlinear import feasibility, search
 from solvers.sampling import descent
 
@@ -75,7 +75,7 @@ RATED = ["geometric program", "ratios of sums", "one decided number"]
         (crossover, "doubtful", ["geometric program"]),
         (unbounded, "_is_listed_by_user", ["geometric program", "ratios of sums"]),
         (ties, "tie_goals", ["geometric program", "ratios of sums"]),
-        (sensitivity, "duals", ["geometric program", "ratios of sums"]),
+        (dual_ends, "duals", ["geometric program", "ratios of sums"]),
         (geometric_answers, "searched", ["geometric program", "ratios of sums"]),
         (geometric_answers, "settle", ["geometric program", "ratios of sums"]),
         (optima, "settled", ["geometric program", "ratios of sums"]),

@@ -17,7 +17,7 @@ from solvers import judgement
 from solvers.answer import answer
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import kinks
-from solvers.mechanisms import sensitivity
+from solvers.mechanisms import dual_ends, sensitivity
 
 KEYS = tuple(RowKey(name, "max") for name in ("x", "y", "both"))
 ROWS = np.array([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [-1.0, -1.0]])
@@ -25,14 +25,14 @@ ROWS = np.array([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [-1.0, -1.0]])
 PTR = np.arange(5)
 
 
-def _weighed(least_both: list[float]) -> tuple[sensitivity.Optima, sensitivity.Duals]:
+def _weighed(least_both: list[float]) -> tuple[dual_ends.Optima, dual_ends.Duals]:
     logc = np.zeros((len(least_both), 4))
     logc[:, 3] = least_both
     low, high = np.full((len(logc), 2), -5.0), np.full((len(logc), 2), 5.0)
     r = gp.solve(ROWS, logc, PTR, low, high)
     y = np.zeros_like(r.y)
-    o = sensitivity.optima(KEYS, (ROWS, logc, PTR), (low, high), y, r.multipliers)
-    return o, sensitivity.duals(o)
+    o = dual_ends.optima(KEYS, (ROWS, logc, PTR), (low, high), y, r.multipliers)
+    return o, dual_ends.duals(o)
 
 
 def test_three_limits_in_one_point_share_two_multipliers():
@@ -62,8 +62,8 @@ def test_ends_of_multipliers_are_those_of_linear_programs(seed: int):
     low = np.zeros((3, n), bool)
     low[:] = rng.uniform(size=n) < 0.3
     keys = tuple(RowKey(f"m{k}", "max") for k in range(m))
-    o = sensitivity.Optima(keys, np.zeros((3, m + 1)), g, low, ~np.ones_like(low), held)
-    d = sensitivity.duals(o)
+    o = dual_ends.Optima(keys, np.zeros((3, m + 1)), g, low, ~np.ones_like(low), held)
+    d = dual_ends.duals(o)
     for i in range(3):
         columns = np.concatenate([g[i, 1:], -np.eye(n)[low[i]]]).T
         for k in range(m):
@@ -91,14 +91,14 @@ def test_two_limits_that_are_both_hardly_felt_are_worth_what_both_are():
     s = 5e-4
     g = np.array([[[1.0, 1.0], [-s, 0.0], [0.0, -s], [-1.0, 0.0], [0.0, -1.0]]])
     keys, no = tuple(RowKey(f"m{k}", "max") for k in range(4)), np.zeros((1, 2), bool)
-    o = sensitivity.Optima(keys, np.zeros((1, 5)), g, no, no, np.array([[0.0, 0.0, 1.0, 1.0]]))
-    falling, rising = sensitivity.both_ways(o, sensitivity.duals(o), np.array([[[0.0, 1.0, 1.0, 0.0, 0.0]]]))
+    o = dual_ends.Optima(keys, np.zeros((1, 5)), g, no, no, np.array([[0.0, 0.0, 1.0, 1.0]]))
+    falling, rising = sensitivity.both_ways(o, dual_ends.duals(o), np.array([[[0.0, 1.0, 1.0, 0.0, 0.0]]]))
     assert (falling[0, 0], rising[0, 0]) == pytest.approx((0.0, 2.0 / s), abs=1e-6)
 
 
 def test_only_the_multipliers_that_are_asked_for_are_told_apart():
     o, _ = _weighed([0.0])
-    d = sensitivity.duals(o, np.zeros(3, bool))
+    d = dual_ends.duals(o, np.zeros(3, bool))
     assert d.value == pytest.approx(o.multipliers)
 
 

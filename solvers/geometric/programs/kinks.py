@@ -27,8 +27,8 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import multipliers
 from solvers.judgement import Judged
-from solvers.mechanisms import sensitivity
-from solvers.mechanisms.sensitivity import Duals, Optima
+from solvers.mechanisms import dual_ends, sensitivity
+from solvers.mechanisms.dual_ends import Duals, Optima
 
 GAP_OF_MULTIPLIERS = 1e-8
 """Gap, in logs, of an optimum whose multipliers are told though the kernel gave up."""
@@ -134,12 +134,12 @@ def at_rows(
     wanted: Bools | None = None,
     proved: Bools | None = None,
 ) -> tuple[Optima, Duals]:
-    """Between which ends the multipliers lie at N optima ``y``; see ``sensitivity.duals``.
+    """Between which ends the multipliers lie at N optima ``y``; see ``dual_ends.duals``.
 
     ``force``: some multipliers of the programs whose divisors are their tangents there.
     """
-    o = sensitivity.optima(c.keys, (*canon.restriction(c, y), c.ptr), (c.low, c.high), y, force)
-    return o, sensitivity.duals(o, wanted, proved)
+    o = dual_ends.optima(c.keys, (*canon.restriction(c, y), c.ptr), (c.low, c.high), y, force)
+    return o, dual_ends.duals(o, wanted, proved)
 
 
 def _sensitivities(judged: Judged, d: Duals, felt: tuple[Array, Bools] | None) -> Sensitivities:

@@ -96,9 +96,10 @@ def of_batch(cases: Sequence[Batch], names: tuple[str, ...], members: Bools, sol
 def _apart_but_for(
     cases: Sequence[Batch], name: str, points: Indices
 ) -> tuple[Sequence[Batch], Indices, Indices]:
-    """State points once that differ in one limit only, which gives: with it at 1, whatever it is at each.
+    """Merge points that differ only in the limit ``name``, whose least feasible value does not depend on its bound.
 
-    Returns the batches, the points in them, and which of these each point is like.
+    Their question is stated once, with that bound at 1, so that the value has the same bits in every batch. Returns the
+    cases of the merged points, their places in these, and which merged point each point belongs to.
     """
     asked = divided.at(cases[0].question, points)
     ends = [
