@@ -31,9 +31,9 @@ LARGEST_MISS = 1e9
 # a value of what has no end
 FAR = 1e12
 BEYOND_STANDSTILL = 1e-6
-"""So much more of a limit is said to do where with its least value no design ever ends."""
+"""Relative margin added to the least value of a limit at which every design stands still."""
 STANDSTILL = 1e-3
-"""The share of what so much more brings up to which there is none."""
+"""Designs stand still if the objective's divisor is below this share of what it is with the margin."""
 
 
 def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
@@ -167,22 +167,22 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
         u, ratio = least[k].u, least[k].value
         if u is None:
             return np.array([math.inf])
-        return np.array([ratio if ends(p.under, u) else attained(p, key, ratio)])
+        return np.array([ratio if has_value(p.under, u) else attained(p, key, ratio)])
 
     value = float(feasible_values(p.question, p.keys, [name], factor)[name][0])
     met = [best for best in least.values() if best.u is not None]
     return (value, min(met, key=lambda best: best.value).u) if met else (None, None)
 
 
-def ends(under: Array | None, u: Array) -> Bools:
+def has_value(under: Array | None, u: Array) -> Bools:
     """Whether the objective has a value at designs u (N, columns): its divisor is above 0."""
     return np.asarray(True if under is None else (under * u).sum(axis=-1) > milp.ABOVE_ZERO)
 
 
 def attained(p: Program, key: RowKey, ratio: float) -> float:
-    """The least ratio of a limit, a little more where the objective has a value at no design that it leaves.
+    """The least ratio of a limit at which some design gives the objective a value.
 
-    Blocks that are throttled to a standstill never end; with the least more power they do.
+    Blocks at a standstill have an infinite time: where all designs at ``ratio`` stand still it is a millionth more.
     """
     assert p.under is not None, "only an objective has a divisor"
     more = ratio * (1.0 + BEYOND_STANDSTILL)

@@ -199,7 +199,7 @@ def _least_factor_at_points(p: Program, which: int, asked: Bools) -> Array:
     ratio = to_user(fewer, n, value)
     if p.under is not None:
         still = asked.copy()
-        still[asked] = sure & ~milp_conflicts.ends(along(p.under, asked, 1), found.u)
+        still[asked] = sure & ~milp_conflicts.has_value(along(p.under, asked, 1), found.u)
         if still.any():
             ratio[still[asked]] = _attained(p, which, still, ratio[still[asked]])
     return np.select([sure, none], [ratio, np.inf], np.nan)
