@@ -114,9 +114,10 @@ def extremes(o: Optima, which: Indices, rows: Indices, costs: Array) -> tuple[Ar
     """Smallest and largest value of costs @ multipliers over all optimal multipliers of points, (points, costs).
 
     The points share a pattern, with the active ``rows``; ``costs`` (points, costs, rows). Optimal multipliers are the
-    polyhedron ``some + z @ axes >= 0``, with ``axes`` a basis of the null space of the gradients that bind; its
-    vertices and extreme directions are enumerated. Infinite where a cost has no end, where there are no multipliers,
-    and where there are more than ``MOST_VERTICES`` choices.
+    polyhedron ``some + z @ axes >= 0``, with ``axes`` a basis of the null space of the gradients that bind. It is a
+    product of one polyhedron for each block of multipliers that move together, of which the vertices and extreme
+    directions are enumerated. Infinite where a cost has no end, where there are no multipliers, and where a block has
+    more than ``MOST_VERTICES`` choices.
     """
     goal, eye = o.g[which, 0], np.eye(o.low.shape[1])
     ends = np.concatenate([-eye[np.all(o.low[which], axis=0)], eye[np.all(o.high[which], axis=0)]])
@@ -125,26 +126,46 @@ def extremes(o: Optima, which: Indices, rows: Indices, costs: Array) -> tuple[Ar
     costs = np.pad(costs, ((0, 0), (0, 0), (0, ends.shape[1])))
     left, size, axes = np.linalg.svd(columns)
     vanishing = np.pad(size, ((0, 0), (0, axes.shape[1] - size.shape[1]))) <= DEPENDENT_GRADIENTS
-    moving = (np.abs(axes) * vanishing[..., None]).max(1) > DEPENDENT_GRADIENTS
+    null = axes * vanishing[..., None]
+    together = np.abs(null.swapaxes(1, 2) @ null) > DEPENDENT_GRADIENTS
+    for _ in range(together.shape[1].bit_length()):
+        together = np.linalg.matrix_power(together.astype(float), 2) > 0
     low, high = np.full((2, *costs.shape[:2]), [[[-np.inf]], [[np.inf]]])
-    for alike, kind in groups(np.concatenate([vanishing, moving], axis=1)):
-        none, movers = np.split(kind, 2)
-        free, infinity = int(none.sum()), none.size
-        choices = np.append(np.flatnonzero(movers), infinity)
-        if math.comb(choices.size, free) > MOST_VERTICES:
-            continue
-        equal = np.array(list(itertools.combinations(choices, free)), dtype=int)
-        for at in np.array_split(alike, math.ceil(alike.size * len(equal) / MOST_VERTICES)):
-            rank = infinity - free
-            parts = np.einsum("pni,pn->pi", left[at, :, :rank], goal[at]) / size[at, :rank]
-            some = -np.einsum("pi,pic->pc", parts, axes[at, :rank])
-            slack = LEFT_OF_SLOPE * np.abs(goal[at]).max(1, initial=1.0)
-            left_over = np.abs(np.einsum("pnc,pc->pn", columns[at], some) + goal[at]).max(1, initial=0.0)
-            z, valid = _vertices(some, axes[at, rank:], equal, slack)
-            valid = valid & (left_over <= slack)[:, None]
-            endless = (equal == infinity).any(1)
-            low[at], high[at] = _least_and_greatest(costs[at], some, axes[at, rank:], z, valid, endless)
+    for at, kind in groups(np.concatenate([vanishing, together.reshape(len(together), -1)], axis=1)):
+        none, of = kind[: axes.shape[1]], kind[axes.shape[1] :].reshape(together.shape[1:])
+        rank = np.count_nonzero(~none)
+        parts = np.einsum("pni,pn->pi", left[at, :, :rank], goal[at]) / size[at, :rank]
+        some = -np.einsum("pi,pic->pc", parts, axes[at, :rank])
+        slack = LEFT_OF_SLOPE * np.abs(goal[at]).max(1, initial=1.0)
+        left_over = np.abs(np.einsum("pnc,pc->pn", columns[at], some) + goal[at]).max(1, initial=0.0)
+        still = ~of.any(1)
+        good = (left_over <= slack) & (some[:, still] >= -slack[:, None]).all(1)
+        total = np.zeros((2, at.size, costs.shape[1])) + np.einsum(
+            "pkc,pc->pk", costs[at][..., still], some[:, still]
+        )
+        for block in np.unique(of[~still], axis=0):
+            null = axes[np.ix_(at, none, block)]
+            total += _of_block(costs[at][..., block], some[:, block], null, slack)
+        low[at], high[at] = np.where(good[:, None], total, [[[-np.inf]], [[np.inf]]])
     return low, high
+
+
+def _of_block(costs: Array, some: Array, null: Array, slack: Array) -> Array:
+    """Smallest and largest values (2, points, costs) of multipliers that move together, in the space of ``null``."""
+    _, size, axes = np.linalg.svd(null)
+    found, infinity = np.full((2, *costs.shape[:2]), [[[-np.inf]], [[np.inf]]]), some.shape[1]
+    for alike, there in groups(size > 0.5):
+        free = int(np.count_nonzero(there))
+        if math.comb(infinity + 1, free) > MOST_VERTICES:
+            found[:, alike] = np.where(np.any(costs[alike], axis=2), found[:, alike], 0.0)
+            continue
+        equal = np.array(list(itertools.combinations(range(infinity + 1), free)), dtype=int)
+        endless = (equal == infinity).any(1)
+        for at in np.array_split(alike, math.ceil(alike.size * len(equal) / MOST_VERTICES)):
+            own = axes[at, :free]
+            z, valid = _vertices(some[at], own, equal, slack[at])
+            found[:, at] = _least_and_greatest(costs[at], some[at], own, z, valid, endless)
+    return found
 
 
 def _least_and_greatest(

@@ -96,6 +96,19 @@ def test_two_limits_that_are_both_hardly_felt_are_worth_what_both_are():
     assert (falling[0, 0], rising[0, 0]) == pytest.approx((0.0, 2.0 / s), abs=1e-6)
 
 
+def test_multipliers_that_move_apart_are_told_whatever_their_choices_together():
+    """Four largest of ten equal arguments: 10^4 ways to share out the weights, but ten of each by itself."""
+    g = np.zeros((1, 41, 4))
+    g[0, 0], g[0, np.arange(1, 41), np.arange(40) % 4] = 1.0, -1.0
+    keys, no = tuple(RowKey(f"m{k}", "max") for k in range(40)), np.zeros((1, 4), bool)
+    o = dual_ends.Optima(keys, np.zeros((1, 41)), g, no, no, np.full((1, 40), 0.1))
+    d = dual_ends.duals(o)
+    assert d.known.all()
+    assert (d.least, d.most) == (pytest.approx(0.0, abs=1e-9), pytest.approx(1.0))
+    slope = (np.arange(41) % 4 == 1).astype(float)[None, None] * np.array([0.0] + [1.0] * 40)
+    assert sensitivity.both_ways(o, d, slope) == (pytest.approx(1.0), pytest.approx(1.0))
+
+
 def test_only_the_multipliers_that_are_asked_for_are_told_apart():
     o, _ = _weighed([0.0])
     d = dual_ends.duals(o, np.zeros(3, bool))
