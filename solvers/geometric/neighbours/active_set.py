@@ -25,6 +25,7 @@ from solvers.geometric.neighbours.known import (
     AT_LOW,
     FIXED_VALUE,
     FREE,
+    NO_FORCE,
     NOTHING,
     OFF,
     OPTIMUM,
@@ -43,7 +44,7 @@ NEWTON_CONVERGED = 1e-6
 """Newton's error is about the square of its step."""
 MET, NEIGHBOUR_GAP = 1e-10, 1e-9
 CLEARLY = 1e-5
-"""Room of a limit that does not bind, multiplier of one that does: neither is left in doubt."""
+"""Room of a limit that does not bind, slope along which a tie is decided: neither is left in doubt."""
 UNROLLED = 3
 """Variables of which loops are unrolled: their number is then known to the compiler."""
 NONE = 1e-8
@@ -155,7 +156,7 @@ def _as_known(value: float, force: float, role: float) -> bool:
     """Whether a limit binds, and with a multiplier, or does not, as it is known to."""
     if role == OFF:
         return value < -CLEARLY
-    right = CLEARLY < force < STRAINED if role == AS_BINDING else abs(force) <= NONE
+    right = NO_FORCE < force < STRAINED if role == AS_BINDING else abs(force) <= NONE
     return abs(value) <= MET and right
 
 
@@ -165,9 +166,9 @@ def _in_place(y: float, lo: float, hi: float, tilt: float, end: float) -> bool:
     if end == FREE:
         return lo + STRICTLY_INSIDE < y < hi - STRICTLY_INSIDE
     if end == AT_LOW:
-        return tilt > CLEARLY
+        return tilt > NO_FORCE
     if end == AT_HIGH:
-        return -tilt > CLEARLY
+        return -tilt > NO_FORCE
     return end == FIXED_VALUE or abs(tilt) <= NONE
 
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 NOTHING, OPTIMUM, CONFLICT = 0, 1, 2
 OFF, AS_BINDING, PINNED_LIMIT = 0, 1, 2
+NO_FORCE = 1e-6
+"""Multiplier of what binds and is not only where the tie rule ends."""
 FREE, AT_LOW, AT_HIGH, PINNED_LOW, PINNED_HIGH, FIXED_VALUE = 0, 1, 2, 3, 4, 5
 
 

@@ -24,6 +24,7 @@ from solvers.geometric.neighbours.known import (
     CONFLICT,
     FIXED_VALUE,
     FREE,
+    NO_FORCE,
     NOTHING,
     OFF,
     OPTIMUM,
@@ -45,8 +46,6 @@ FARTHER, FEW = 8, 8
 TRIES = 4
 PULLS = 0.1
 """Part of the slopes that is not made up for: what then proves a conflict is an end of the box."""
-NO_FORCE = 1e-6
-"""Multiplier of what binds and is not only where the tie rule ends."""
 
 
 @dataclass(frozen=True, slots=True)

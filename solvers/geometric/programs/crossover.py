@@ -29,7 +29,7 @@ UNCLEAR_BELOW, SURELY = 1e-3, 1e-9
 WORKING_SETS = 5
 """Sets that are tried at each point: limits that come close to an optimum are few, and most first sets are right."""
 NEWTON_STEPS = 3
-"""Newton steps for a set: the kernel ends within 1e-3, and each step squares the distance."""
+"""Newton steps for a set at most: the kernel ends within 1e-3, and each step squares the distance."""
 STATIONARY = 1e-10
 """Slope of the Lagrangian function that counts as 0: a tenth of the smallest multiplier that counts as positive."""
 LIMIT_ROUNDING = 1e-12
@@ -155,13 +155,19 @@ def _newton(
     """Go to where the inequalities ``rows`` hold with equality and the Lagrangian function is flat in the free
     variables; return the points, the multipliers of the rows there, and the largest slope that is left.
     """  # noqa: D205
-    T = gp.terms(t.exponents, t.logc, t.ptr)
+    T, each, y = gp.terms(t.exponents, t.logc, t.ptr), np.arange(len(y)), y.copy()
     s = newton.slopes(T, low, high, y, rows, free)
     multipliers = newton.fitted(s)
     for _ in range(NEWTON_STEPS):
-        moved, multipliers = newton.step(T, s, rows, multipliers, free)
-        y = y.copy()
-        y[:, free] += np.clip(moved, -NEARBY_SOLUTION, NEARBY_SOLUTION)
-        s = newton.slopes(T, low, high, y, rows, free)
+        moved, multipliers[each] = newton.step(T, s, rows, multipliers[each], free)
+        y[np.ix_(each, free)] += np.clip(moved, -NEARBY_SOLUTION, NEARBY_SOLUTION)
+        s = newton.slopes(T, low[each], high[each], y[each], rows, free)
+        far = newton.residual(s, rows, multipliers[each]) >= newton.SETTLED
+        if not far.all():
+            each, T = each[far], T.take(far)
+            if not each.size:
+                break
+            s = newton.slopes(T, low[each], high[each], y[each], rows, free)
+    s = newton.slopes(gp.terms(t.exponents, t.logc, t.ptr), low, high, y, rows, free)
     multipliers = newton.fitted(s)
     return y, multipliers, np.abs(newton.left(s, multipliers)).max(1, initial=0.0)

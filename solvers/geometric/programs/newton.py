@@ -15,6 +15,8 @@ from solvers.geometric.kernel.gp_terms import Terms
 
 NO_CURVATURE = 1e-9
 """Curvature, as a part of the largest, that counts as none (as ``tolerances.TIE`` counts)."""
+SETTLED = 1e-13
+"""Residual of the conditions of optimality that no step makes less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,12 @@ def left(s: Slopes, multipliers: Array) -> Array:
     """The slopes of the Lagrangian function."""
     found: Array = s.all[:, 0] + np.einsum("pi,pij->pj", multipliers, s.own)
     return found
+
+
+def residual(s: Slopes, rows: Indices, multipliers: Array) -> Array:
+    """The largest slope of the Lagrangian function and value of a row that should be 0, added up."""
+    flat = np.abs(left(s, multipliers)).max(1, initial=0.0)
+    return np.asarray(flat + np.abs(s.values[:, rows]).max(1, initial=0.0))
 
 
 def step(T: Terms, s: Slopes, rows: Indices, multipliers: Array, free: Bools) -> tuple[Array, Array]:

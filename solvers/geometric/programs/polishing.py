@@ -23,8 +23,6 @@ POLISHING_STEPS = 5
 FORCED = 1e-10
 """Multiplier of a limit that a design is sharpened along."""
 ON_THE_BOX = 1e-12
-SETTLED = 1e-13
-"""Residual of the conditions of optimality that no step makes less."""
 SHARP_RESIDUAL = 1e-9
 """Residual at which a point is sharp."""
 FITS = 1e-10
@@ -93,12 +91,12 @@ def _settled(c: Canonical, y: Array, rows: Indices, free: Bools) -> tuple[Array,
     for _ in range(POLISHING_STEPS):
         s = newton.slopes(T, c.low, c.high, now, rows, free, c)
         lam = newton.fitted(s)
-        residual = np.abs(newton.left(s, lam)).max(1) + np.abs(s.values[:, rows]).max(1, initial=0.0)
+        residual = newton.residual(s, rows, lam)
         inside = ((now >= c.low - ON_THE_BOX) & (now <= c.high + ON_THE_BOX)).all(1)
         good = (residual < least[each]) & inside & (s.values.max(1, initial=-np.inf) <= FEASIBLE)
         at = each[good]
         best[at], force[at], least[at] = now[good], lam[good], residual[good]
-        moves = good & (residual >= SETTLED)
+        moves = good & (residual >= newton.SETTLED)
         if not moves.any():
             break
         now[:, free] += newton.step(T, s, rows, lam, free)[0]
