@@ -29,10 +29,8 @@ BOXES_AT_ONCE = 512
 """Boxes of a point that are cut in a round, at most."""
 BOXES_TOGETHER = 8192
 """Boxes that are cut together: those of whole points, so that none depends on the others."""
-WIDE, WIDE_HALVINGS, WIDE_PARTS = 1.0, 4, 256
-"""A box wider than this, in logs, is halved so often before its parts are bounded, into so many of a point in all."""
-NARROW_HALVINGS, NARROW_PARTS = 2, 16
-"""The same of other boxes; with more they are halved once."""
+HALVINGS, PARTS = 2, 8
+"""How often a box is halved before its parts are bounded, into so many of a point in all; then once."""
 UNSUCCESSFUL_BOXES = 2000
 SMALLEST = 1e-14
 NARROWED = 1e3
@@ -323,23 +321,16 @@ def _follow(s: _Search, point: Indices, x: Array | None = None) -> None:
 
 
 def _parts(s: _Search, now: Boxes) -> Boxes:
-    """Cut boxes along the variable that moves their numbers most: wide ones into more parts."""
-    width = s.where.at(now.point).width(now.low, now.high)
-    along = np.argmax(now.steep * width, axis=1)
-    # where all have gaps, what is left of a box is soon a single design
-    wide = (width[np.arange(along.size), along] > WIDE) & (not s.listed)
-    times, most = np.where(wide, WIDE_HALVINGS, NARROW_HALVINGS), np.where(wide, WIDE_PARTS, NARROW_PARTS)
-    count = np.bincount(now.point)[now.point]
-    done = []
-    for i in range(1, WIDE_HALVINGS + 1):
+    """Cut boxes along the variable that moves their numbers most; where a point has few, into more parts."""
+    along = np.argmax(now.steep * s.where.at(now.point).width(now.low, now.high), axis=1)
+    count, done = np.bincount(now.point)[now.point], []
+    for i in range(1, HALVINGS + 1):
         low, high = halves(s.where.at(now.point), now.low, now.high, along)
         twice = np.tile(np.arange(along.size), 2)
-        now, along = replace(now.take(twice), low=low, high=high), along[twice]
-        count, times, most = 2 * count[twice], times[twice], most[twice]
-        again = (times > i) & (count < most)
+        now, along, count = replace(now.take(twice), low=low, high=high), along[twice], 2 * count[twice]
+        again = (count < PARTS) & (i < HALVINGS)
         done.append(now.take(~again))
-        now, along = now.take(again), along[again]
-        count, times, most = count[again], times[again], most[again]
+        now, along, count = now.take(again), along[again], count[again]
     return joined(done)
 
 
