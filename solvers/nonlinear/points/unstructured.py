@@ -32,8 +32,8 @@ from solvers.outcome import INFEASIBLE, OPTIMAL
 
 UNSURE = "a search over intervals that ended without a proof"
 KIND = "an arithmetic without structure"
-BOXES_POWER, LISTED_POWER = 4, 2
-"""Boxes of a point grow by about this power of the number of its variables; the second where all have gaps."""
+BOXES_POWER = 2
+"""Boxes of a point grow by about this power of the number of its variables."""
 POINTS_TOGETHER = 4096
 """Points of a piece: each has a few boxes open."""
 
@@ -53,14 +53,14 @@ def _by_intervals(question: Question) -> bool:
 def over(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work grows with the number of decided variables."""
     first = next(iter(grid.bases.values()))
-    name, power = ("point", BOXES_POWER) if designs.free(first) else ("listed point", LISTED_POWER)
+    name = "point" if designs.free(first) else "listed point"
     return ByGroup(
         over_grid.spread(grid),
         _answer_by_intervals,
         POINTS_TOGETHER,
         "interval branch and bound, all points of a chunk together",
         "search",
-        {f"interval {name}": float(len(first.decide) ** power)},
+        {f"interval {name}": float(len(first.decide) ** BOXES_POWER)},
     )
 
 
