@@ -54,6 +54,9 @@ class Many(NDArrayOperatorsMixin):
             return NotImplemented
         if made is np.divide and not _is_array(of[1]) and same(np.equal(numbers[1], 0.0)):
             raise ZeroDivisionError("division by a given quantity that is 0")
+        if made is np.multiply and any(isinstance(x, int | float) and x == 0 for x in of):
+            # nothing of a number is the plain 0, of which a model works nothing out
+            return 0.0 if np.isfinite(self.values).all() else self.after(made, *of)
         return self.after(made, *of)
 
     def after(self, function: Callable[..., Any], *of: Any) -> Any:

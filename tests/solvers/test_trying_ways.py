@@ -204,3 +204,14 @@ def test_many_infeasible_power_caps_take_few_programs(monkeypatch: pytest.Monkey
     calls, iterations = spent
     assert calls < 67
     assert iterations < 2300
+
+
+def test_what_a_swept_number_is_0_times_in_is_nothing():
+    """Without a reorder buffer nothing of a wait is hidden: that of many points kept the grid from going at once."""
+    asked = dse.load("platforms_least_power").model_dump(exclude_none=True, exclude_defaults=True)
+    asked["sweep"] = {
+        "rate": {"path": "limits.performance.min", "start": 1e13, "stop": 1e14, "num": 16},
+        "parallelism": {"path": "given.parallelism.core", "start": 1.25, "stop": 12.5, "num": 16},
+    }
+    with effort.quickly():
+        assert paths.chosen(scenarios.grid(dse.Scenario(**asked))).path is not None
