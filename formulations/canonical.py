@@ -27,6 +27,7 @@ from formulations.row_keys import RowKey
 BOX_MARGIN = 0.5
 LOG_BOX = 690.0
 GOAL = "the goal"
+LEAST_PART = 1e-290
 ONE_BY_ONE = 7
 """Numbers that are added up one after the other, by arrays along an axis too."""
 
@@ -43,24 +44,37 @@ def along_last(made: np.ufunc, values: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Divisor:
-    """A row's divisor that is a sum: log D = base . y + log sum exp(logc + coordinates @ z)."""
+    """A row's divisor that is a sum: log D = base . y + log sum exp(logc + coordinates @ z).
+
+    ``part``: of the same in many worlds (N, W, t), in parts of exp(logc) (N, 1, t): then no world needs exponentials.
+    """
 
     row: int
     base: Array
     coordinates: Array
     logc: Array
+    part: Array | None = None
+
+    def _terms(self, z: Array) -> tuple[Array, Array, Array]:
+        """Terms (..., t) at z, their sum (...), and the logarithm that both are parts of."""
+        t = self.logc + np.einsum("...q,tq->...t", z, self.coordinates)
+        top = along_last(np.maximum, t)
+        terms = np.exp(t - top[..., None])
+        if self.part is None:
+            return terms, along_last(np.add, terms), top
+        terms = self.part * terms
+        # what floats cannot tell from nothing counts as more, as secants may
+        return terms, np.maximum(along_last(np.add, terms), LEAST_PART), top
 
     def height(self, z: Array) -> Array:
         """h(z) for z of shape (..., q)."""
-        t = self.logc + np.einsum("...q,tq->...t", z, self.coordinates)
-        top = along_last(np.maximum, t)
-        return np.asarray(top + np.log(along_last(np.add, np.exp(t - top[..., None]))))
+        _, total, top = self._terms(z)
+        return np.asarray(top + np.log(total))
 
     def slope(self, z: Array) -> Array:
         """Gradient of h at z, shape (..., q)."""
-        t = self.logc + np.einsum("...q,tq->...t", z, self.coordinates)
-        w = np.exp(t - along_last(np.maximum, t)[..., None])
-        return np.asarray(np.einsum("...t,tq->...q", w / along_last(np.add, w)[..., None], self.coordinates))
+        terms, total, _ = self._terms(z)
+        return np.asarray(np.einsum("...t,tq->...q", terms / total[..., None], self.coordinates))
 
     def secant(self, z_low: Array, z_high: Array) -> tuple[Array, Array]:
         """Slope (..., q) and height at 0 (...) of an affine function that is above h on z_low..z_high (..., q)."""

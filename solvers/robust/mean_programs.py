@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,22 +19,25 @@ from formulations.canonical import Canonical
 from solvers.geometric.kernel.gp_terms import LOG_ZERO
 from solvers.geometric.kernel.gp_together import Programs
 
-Lines = tuple[Array, Array, Array, Array, Array]
-"""Of nodes in worlds: coefficients of a goal (K, N, W), the logarithms (K, N) of what they are parts of, slopes (N, W,
-q) and heights (N, W) of the lines that are its divisors, and z (N, q) at which worlds that are added up lose nothing.
+Coefficients = tuple[Array, Array]
+"""Of K terms at P points in W worlds: parts (K, P, W) of the largest, and its logarithm (K, P)."""
+Lines = tuple[Indices, Array, Array, Array]
+"""Of nodes in worlds: their points (N,), slopes (N, W, q) and heights (N, W) of the lines that are the goal's divisors,
+and z (N, q) at which worlds that are added up lose nothing.
 """
 Asked = tuple[Indices, Programs]
 """Programs, and of which nodes they are."""
 TERMS = 60_000
 """Of one program."""
-NODES_TOGETHER = 16
-"""Nodes whose lines in all worlds are worked out together: arrays that stay in a cache."""
+NUMBERS_TOGETHER = 1 << 15
+"""Of nodes in all worlds that are worked out together: arrays that stay in a cache."""
 SPREAD = 1 / 4
 """Of the slopes of secants in worlds that are added up: the bound loses some hundredths of what the secants lose."""
 
 
 def below(
     goal: Canonical,
+    coefficients: Coefficients,
     worlds: Callable[[Indices], Lines],
     weights: Sequence[Sequence[Array]],
     limits: tuple[Array, Array, Indices],
@@ -44,14 +46,15 @@ def below(
 ) -> Iterator[Asked]:
     """The programs of N nodes: posynomials below the weighted means of ``goal``, then the limits.
 
-    ``worlds``: ``Lines`` of some of the nodes. ``weights``: sets of them for each node; what is minimised is the
-    largest mean. ``limits``: exponents (N, K, n), logarithms (N, K), and where each begins.
+    ``coefficients``: above the goal's divisor. ``worlds``: ``Lines`` of some of the nodes. ``weights``: sets of them
+    for each node; what is minimised is the largest mean. ``limits``: exponents (N, K, n), logarithms (N, K), and where
+    each begins.
     """
     if not weights:
         return
     (rest, ends, ptr), count_of, n = limits, len(weights), goal.exponents.shape[1]
     of = np.repeat(np.arange(count_of), list(map(len, weights)))
-    term, slope, logs, sum_of = _terms_of_sums(worlds, weights)
+    term, slope, logs, sum_of = _terms_of_sums(coefficients, worlds, weights)
     exponents = goal.exponents[term] - goal.divisors[0].base - np.einsum("tq,qv->tv", slope, goal.forms)
     inside = np.arange(logs.size) - np.searchsorted(sum_of, sum_of)
     sums, size = np.bincount(of, minlength=count_of), np.zeros(count_of, np.intp)
@@ -91,54 +94,56 @@ def below(
         yield mine, Programs(A, logc, starts, low, high, enough=above)
 
 
-def _terms_of_sums(worlds: Callable[[Indices], Lines], weights: Sequence[Sequence[Array]]) -> tuple[Any, ...]:
+def few_at_a_time(count: int, worlds: int) -> Iterator[Indices]:
+    """Go through nodes, few enough at a time that their arrays over all worlds stay in a cache."""
+    step = max(NUMBERS_TOGETHER // worlds, 1)
+    return (np.arange(first, min(first + step, count)) for first in range(0, count, step))
+
+
+def _terms_of_sums(
+    coefficients: Coefficients, worlds: Callable[[Indices], Lines], weights: Sequence[Sequence[Array]]
+) -> tuple[Array, ...]:
     """The terms of all sums (see ``_added_up``), of nodes that are worked out a few at a time."""
     found, first = [], 0
-    for start in range(0, len(weights), NODES_TOGETHER):
-        own = weights[start : start + NODES_TOGETHER]
-        of, lines = np.repeat(np.arange(len(own)), list(map(len, own))), worlds(start + np.arange(len(own)))
-        *terms, sum_of = _added_up(*lines, of, np.concatenate(own))
+    for few in few_at_a_time(len(weights), weights[0][0].size):
+        own = [weights[k] for k in few]
+        of = np.repeat(np.arange(len(own)), list(map(len, own)))
+        *terms, sum_of = _added_up(coefficients, worlds(few), of, np.concatenate(own))
         found.append((*terms, first + sum_of))
         first += of.size
     return tuple(np.concatenate(every) for every in zip(*found, strict=True))
 
 
 def _added_up(
-    part: Array, top: Array, slope: Array, cut: Array, z: Array, of: Indices, weights: Array
+    coefficients: Coefficients, lines: Lines, of: Indices, weights: Array
 ) -> tuple[Indices, Array, Array, Indices]:
-    """Terms below weighted sums over the worlds of part exp(top - slope·z - cut): which (T,), slopes (T, q), logs (T,).
+    """Terms below weighted sums of a goal's terms over the worlds: which (T,), slopes (T, q), logs (T,).
 
-    ``part`` (K, N, W), ``top`` (K, N), ``slope`` (N, W, q), ``cut`` (N, W): of nodes in worlds. ``of`` (S,),
-    ``weights`` (S, W): of which node each sum is; the last number handed back tells below which sum each term is. Terms
-    with nearly the same slopes become their weighted geometric mean, which is below their sum, and equal to it at ``z``
-    (N, q): with slopes that spread by s its logarithm loses s² (z' - z)² / 2 at z'.
+    ``of`` (S,), ``weights`` (S, W): of which node each sum is; the last number handed back tells below which sum each
+    term is. Terms with nearly the same slopes become their weighted geometric mean, which is below their sum, and equal
+    to it at the z of the node: with slopes that spread by s its logarithm loses s² (z' - z)² / 2 at z'.
     """
-    worlds = part.shape[-1]
-    alike = np.repeat(np.arange(of.size), worlds)
-    kind = np.floor((slope - slope.min(1, keepdims=True)) / SPREAD + 0.5).astype(np.intp)
-    for i in range(kind.shape[-1]):
-        alike = _numbered(alike * (kind[..., i].max() + 1) + kind[of, :, i].reshape(-1))
-    with np.errstate(divide="ignore"):
-        level = np.log(weights) - (cut + canon.along_last(np.add, slope * z[:, None]))[of]
-    highest, own = level.max(1), slope[of].reshape(-1, slope.shape[-1])
-    factor = np.exp(level - highest[:, None])
-    sums, means = [], []
-    for one in part:
-        share = (one[of] * factor).reshape(-1)
-        sums.append(np.bincount(alike, share))
-        means.append(np.stack([np.bincount(alike, share * v) for v in own.T], axis=1))
-    sum_of = np.zeros(len(sums[0]), np.intp)
-    sum_of[alike] = np.repeat(np.arange(of.size), worlds)
+    (part, top), (point, slope, cut, z) = coefficients, lines
+    kind = np.zeros(cut.shape, np.intp)
+    for one in np.moveaxis((slope - slope.min(1, keepdims=True)) / SPREAD + 0.5, -1, 0).astype(np.intp):
+        kind = kind * (one.max() + 1) + one
+    line = cut + canon.along_last(np.add, slope * z[:, None])
+    least, own = line.min(1), point[of]
+    factor = weights * np.exp(least[:, None] - line)[of]
+    masses, means, places = [], [], []
+    for k in np.flatnonzero(np.bincount(kind.ravel())):
+        alike = kind == k
+        some = np.flatnonzero(alike.any(1)[of])
+        share, parts = factor[some] * alike[of[some]], part[:, own[some]]
+        masses.append(np.einsum("ksw,sw->sk", parts, share))
+        moments = [np.einsum("ksw,sw->sk", parts, share * v[of[some]]) for v in np.moveaxis(slope, -1, 0)]
+        means.append(np.stack(moments, axis=-1))
+        places.append(some)
+    order = np.argsort(np.concatenate(places), kind="stable")
+    every = np.concatenate(masses)[order]
     # of a term that no world has nothing is added
-    some, term = np.nonzero(np.stack(sums, axis=1))
-    sum_of, mass = sum_of[some], np.stack(sums)[term, some]
-    mean, node = np.stack(means)[term, some] / mass[:, None], of[sum_of]
-    logs = top[term, node] + highest[sum_of] + np.log(mass) + canon.along_last(np.add, mean * z[node])
+    row, term = np.nonzero(every)
+    sum_of, mass = np.concatenate(places)[order][row], every[row, term]
+    mean, node = np.concatenate(means)[order][row, term] / mass[:, None], of[sum_of]
+    logs = top[term, own[sum_of]] - least[node] + np.log(mass) + canon.along_last(np.add, mean * z[node])
     return term, mean, logs, sum_of
-
-
-def _numbered(codes: Indices) -> Indices:
-    """Number codes from 0 on, in order, without gaps."""
-    there = np.zeros(int(codes.max()) + 1, bool)
-    there[codes] = True
-    return (np.cumsum(there) - 1)[codes]

@@ -17,7 +17,7 @@ these bounds; the worlds are points of one canonical form.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,10 +26,10 @@ from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import is_maximum
-from formulations.arithmetics.posynomial import ONE, NotPosynomial
+from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
 from formulations.canonical import Canonical, Divisor
 from formulations.grids.divided import take
-from formulations.problem import Goal
+from formulations.problem import Goal, Row
 from formulations.tolerances import BINDS
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Point, Posed
@@ -49,9 +49,9 @@ from solvers.robust.boxes.first_order import FELT_MULTIPLIER, INDEPENDENT
 from solvers.robust.boxes.robust_boxes import UNTIED
 from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.master import WORLD_BROKEN, Master, Round, along, grow, middle_design
-from solvers.robust.masters.robust_geometric import Found, in_worlds, needed_worlds
-from solvers.robust.mean_programs import Lines
+from solvers.robust.masters.master import WORLD_BROKEN, Master, Round, grow, middle_design
+from solvers.robust.masters.robust_geometric import Found, needed_worlds
+from solvers.robust.mean_programs import Coefficients, Lines
 
 NODES = 600
 RATIO_NODES_AT_ONCE = 16
@@ -127,8 +127,7 @@ def _rounds(asked: Posed, measure: Weighing, solve: Solver | None) -> Iterator[R
         y, told = np.full((master.count, len(asked.variables)), np.nan), list[_Part]()
         for points in master.alike():
             of, rows = master.at(points), master.problem(points).rows or ()
-            pairs = [replace(r, numerator=along(r.numerator), denominator=along(r.denominator)) for r in rows]
-            mean = _mean(of, in_worlds(of.asked, pairs), ask)
+            mean = _mean(of, rows, ask)
             found = tree.search(mean.first, tree.Bounding(mean.bounded, mean.designs), wanted)
             y[points] = found.y
             told.append((points, found, mean))
@@ -162,36 +161,37 @@ def _outcome(mean: _Mean, found: tree.Searched) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Mean:
-    """The measure of a ratio at P points: rows at the ``first`` world of each, ``goal``: in all W worlds of each (P W).
+    """The measure of a ratio at P points: rows at the ``first`` world of each, ``limits`` without the goal's divisor.
 
-    ``limits``: the rows without the divisor of the goal. ``part`` (K, P, W), ``top`` (K, P): the coefficients of the
-    goal, as parts of the largest and its logarithm. ``weights``: of each point sets that attain the measure somewhere.
+    ``above``, ``below``: the goal's coefficients in all W worlds. ``weights``: of each point sets that attain the
+    measure somewhere.
     """
 
     asked: Posed
     measure: Weighing
     first: Canonical
     limits: Canonical
-    goal: Canonical
-    part: Array
-    top: Array
+    above: Coefficients
+    below: Coefficients
     weights: list[list[Array]]
     solve: tree.Ask
 
     def _divisor(self, points: Indices) -> Divisor:
         """The divisor of the goal in the worlds of points."""
-        (divisor,) = self.goal.divisors
-        return replace(divisor, logc=divisor.logc.reshape(*self.part.shape[1:], -1)[points])
+        # terms one behind the other: arrays of worlds without gaps
+        part, top = (np.moveaxis(every[:, points], 0, -1) for every in self.below)
+        return replace(self.first.divisors[0], logc=top[:, None], part=part)
 
     def values(self, points: Indices, y: Array) -> Array:
         """Return the logarithms of the measure at designs of points, and keep the weights that attain it."""
-        divisor, c = self._divisor(points), self.goal
-        level, z = (
-            self.top[:, points] + np.einsum("pv,kv->kp", y, c.exponents),
-            np.einsum("pv,qv->pq", y, c.forms),
-        )
-        most = level.max(0)
-        above = (self.part[:, points] * np.exp(level - most)[..., None]).sum(0)
+        few = mean_programs.few_at_a_time(len(y), self.asked.worlds.measured)
+        return np.concatenate([np.zeros(0), *(self._values(points[own], y[own]) for own in few)])
+
+    def _values(self, points: Indices, y: Array) -> Array:
+        divisor, c, (part, top) = self._divisor(points), self.first, self.above
+        level = top[:, points] + np.einsum("pv,kv->kp", y, c.exponents[: len(top)])
+        most, z = level.max(0), np.einsum("pv,qv->pq", y, c.forms)
+        above = (part[:, points] * np.exp(level - most)[..., None]).sum(0)
         below = divisor.height(z[:, None]) + np.einsum("pv,v->p", y, divisor.base)[:, None]
         losses = above * np.exp(most[:, None] - below)
         found = np.log(self.measure.value(losses))
@@ -207,7 +207,7 @@ class _Mean:
         def worlds(some: Indices) -> Lines:
             low, high, own = nodes.z_low[some], nodes.z_high[some], nodes.point[some]
             line = self._divisor(own).secant(low[:, None], high[:, None])
-            return self.part[:, own], self.top[:, own], *line, (low + high) / 2
+            return own, *line, (low + high) / 2
 
         limits = canon.relaxation(take(self.limits, nodes.point), nodes.z_low, nodes.z_high)
         enough = np.where(np.isfinite(level), level, np.nan)
@@ -241,7 +241,7 @@ class _Mean:
         def worlds(some: Indices) -> Lines:
             own, there = points[some], z[some]
             line = self._divisor(own).tangent(there[:, None])
-            return self.part[:, own], self.top[:, own], *line, there
+            return own, *line, there
 
         y, _, force = self._solved(points, worlds, (*canon.restriction(c, at), c.ptr), (low, high), None)
         return y, force
@@ -273,7 +273,7 @@ class _Mean:
         y, bound = np.full_like(box[0], np.nan), np.full(points.size, np.nan)
         force = np.zeros((points.size, len(self.first.keys)))
         weights = [self.weights[p][-SETS:] for p in points]
-        asked = list(mean_programs.below(self.goal, worlds, weights, limits, box, enough))
+        asked = list(mean_programs.below(self.first, self.above, worlds, weights, limits, box, enough))
         for (places, _), r in zip(asked, self.solve([p for _, p in asked]), strict=True):
             y[places] = r.y[:, : y.shape[1]]
             bound[places] = np.where(r.status == gp.INFEASIBLE, np.inf, r.bound)
@@ -285,24 +285,35 @@ _Part = tuple[Indices, tree.Searched, _Mean]
 """Some points of a master, what the search says of them, and the measure there."""
 
 
-def _mean(of: Master, c: Canonical, ask: tree.Ask) -> _Mean:
-    """``c``: the objective and rows in all worlds of points."""
-    own, count = int(c.ptr[1]), of.count
-    goal = replace(
-        c,
-        exponents=c.exponents[:own],
-        logc=c.logc[:, :own],
-        ptr=c.ptr[:2],
-        keys=(),
-        divisors=tuple(d for d in c.divisors if d.row == 0),
-    )
-    logs = np.ascontiguousarray(goal.logc.T).reshape(own, count, -1)
-    first = take(c, np.arange(count) * of.asked.worlds.measured)
+def _mean(of: Master, rows: Sequence[Row], ask: tree.Ask) -> _Mean:
+    """The measure at the points of a master, with ``rows`` that hold there, of which coefficients are (P,)."""
+    asked, goal, count = of.asked, of.asked.goal, of.count
+    assert goal is not None, "there is an objective"
+    shape = count, asked.worlds.size
+    pairs = [(_of_first(goal.numerator, shape), _of_first(goal.denominator, shape))]
+    pairs += [(r.numerator, r.denominator) for r in rows]
+    # no bound may rest on an end that only a search has
+    box = canon.boxes(asked.variables, (count,), far=True)
+    names = tuple(v.name for v in asked.variables)
+    first = canon.arrays(names, pairs, tuple(r.key for r in rows), *box, (count,))
     limits = replace(first, divisors=tuple(d for d in first.divisors if d.row > 0))
-    # a term that no world has is no part of anything
-    top = np.maximum(logs.max(-1), LOG_ZERO)
-    part = np.exp(logs - top[..., None])
-    mean = _Mean(of.asked, of.measure, first, limits, goal, part, top, [[] for _ in range(count)], ask)
-    middle = np.log(list(middle_design(of.asked).values()))
+    above, below = (_of_all(p, shape, asked.worlds.measured) for p in (goal.numerator, goal.denominator))
+    mean = _Mean(asked, of.measure, first, limits, above, below, [[] for _ in range(count)], ask)
+    middle = np.log(list(middle_design(asked).values()))
     mean.values(np.arange(count), np.tile(middle, (count, 1)))
     return mean
+
+
+def _of_first(p: Posynomial, shape: tuple[int, int]) -> Posynomial:
+    """A posynomial in the first world of each point."""
+    return Posynomial({key: np.broadcast_to(c, shape)[:, 0] for key, c in p.terms.items()})
+
+
+def _of_all(p: Posynomial, shape: tuple[int, int], measured: int) -> Coefficients:
+    """Coefficients in all worlds that are measured."""
+    values = np.stack([np.broadcast_to(c, shape)[:, :measured] for c in p.terms.values()])
+    most = values.max(-1)
+    there = most > 0
+    # a term that no world has is no part of anything
+    top = np.log(most, out=np.full_like(most, LOG_ZERO), where=there)
+    return values / np.where(there, most, 1.0)[..., None], top
