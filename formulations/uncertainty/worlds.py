@@ -26,7 +26,7 @@ from scenarios.question import Limit, Question, combinations, fixed
 SAMPLE = "sample"
 """What a world is called that is drawn from a distribution."""
 NUMBERS_AT_ONCE = 80_000
-"""Points times worlds in one run of the equations: arrays of 640 kB, some of which stay in a cache."""
+"""Points times worlds that are worked out together: arrays of 640 kB, some of which stay in a cache."""
 POINTS_AHEAD = 3
 """Dimensions of numbers that differ between points: these, designs, and worlds."""
 
@@ -178,6 +178,12 @@ class Worlds:
             (chosen, replace(self, nominal=nominal, every=fixed(self.every, dict(chosen))))
             for chosen, nominal in combinations(self.nominal)
         ]
+
+
+def few_at_once(count: int, worlds: int) -> Iterator[Indices]:
+    """Go through points, few enough at a time that their arrays over the worlds stay in a cache."""
+    step = max(NUMBERS_AT_ONCE // worlds, 1)
+    return (np.arange(first, min(first + step, count)) for first in range(0, count, step))
 
 
 def of_values(nominal: Question, values: Mapping[str, Array], word: str = SAMPLE) -> Worlds:

@@ -16,6 +16,7 @@ from dse.system.arrays import Array, Indices
 from formulations import canonical as canon
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.canonical import Canonical
+from formulations.uncertainty.worlds import few_at_once
 from solvers.geometric.kernel.gp_terms import LOG_ZERO
 from solvers.geometric.kernel.gp_together import Programs
 
@@ -29,8 +30,6 @@ Asked = tuple[Indices, Programs]
 """Programs, and of which nodes they are."""
 TERMS = 60_000
 """Of one program."""
-NUMBERS_TOGETHER = 1 << 15
-"""Of nodes in all worlds that are worked out together: arrays that stay in a cache."""
 SPREAD = 1 / 4
 """Of the slopes of secants in worlds that are added up: the bound loses some hundredths of what the secants lose."""
 
@@ -94,18 +93,12 @@ def below(
         yield mine, Programs(A, logc, starts, low, high, enough=above)
 
 
-def few_at_a_time(count: int, worlds: int) -> Iterator[Indices]:
-    """Go through nodes, few enough at a time that their arrays over all worlds stay in a cache."""
-    step = max(NUMBERS_TOGETHER // worlds, 1)
-    return (np.arange(first, min(first + step, count)) for first in range(0, count, step))
-
-
 def _terms_of_sums(
     coefficients: Coefficients, worlds: Callable[[Indices], Lines], weights: Sequence[Sequence[Array]]
 ) -> tuple[Array, ...]:
     """The terms of all sums (see ``_added_up``), of nodes that are worked out a few at a time."""
     found, first = [], 0
-    for few in few_at_a_time(len(weights), weights[0][0].size):
+    for few in few_at_once(len(weights), weights[0][0].size):
         own = [weights[k] for k in few]
         of = np.repeat(np.arange(len(own)), list(map(len, own)))
         *terms, sum_of = _added_up(coefficients, worlds(few), of, np.concatenate(own))

@@ -33,6 +33,7 @@ from formulations.problem import Goal, Row
 from formulations.tolerances import BINDS
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.worlds import few_at_once
 from results.solution import Status
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
@@ -49,7 +50,7 @@ from solvers.robust.boxes.first_order import FELT_MULTIPLIER, INDEPENDENT
 from solvers.robust.boxes.robust_boxes import UNTIED
 from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.master import WORLD_BROKEN, Master, Round, grow, middle_design
+from solvers.robust.masters.master import WORLD_BROKEN, Master, Round, grow, in_first, middle_design
 from solvers.robust.masters.robust_geometric import Found, needed_worlds
 from solvers.robust.mean_programs import Coefficients, Lines
 
@@ -184,7 +185,7 @@ class _Mean:
 
     def values(self, points: Indices, y: Array) -> Array:
         """Return the logarithms of the measure at designs of points, and keep the weights that attain it."""
-        few = mean_programs.few_at_a_time(len(y), self.asked.worlds.measured)
+        few = few_at_once(len(y), self.asked.worlds.measured)
         return np.concatenate([np.zeros(0), *(self._values(points[own], y[own]) for own in few)])
 
     def _values(self, points: Indices, y: Array) -> Array:
@@ -290,7 +291,7 @@ def _mean(of: Master, rows: Sequence[Row], ask: tree.Ask) -> _Mean:
     asked, goal, count = of.asked, of.asked.goal, of.count
     assert goal is not None, "there is an objective"
     shape = count, asked.worlds.size
-    pairs = [(_of_first(goal.numerator, shape), _of_first(goal.denominator, shape))]
+    pairs = [(in_first(goal.numerator, shape), in_first(goal.denominator, shape))]
     pairs += [(r.numerator, r.denominator) for r in rows]
     # no bound may rest on an end that only a search has
     box = canon.boxes(asked.variables, (count,), far=True)
@@ -302,11 +303,6 @@ def _mean(of: Master, rows: Sequence[Row], ask: tree.Ask) -> _Mean:
     middle = np.log(list(middle_design(asked).values()))
     mean.values(np.arange(count), np.tile(middle, (count, 1)))
     return mean
-
-
-def _of_first(p: Posynomial, shape: tuple[int, int]) -> Posynomial:
-    """A posynomial in the first world of each point."""
-    return Posynomial({key: np.broadcast_to(c, shape)[:, 0] for key, c in p.terms.items()})
 
 
 def _of_all(p: Posynomial, shape: tuple[int, int], measured: int) -> Coefficients:

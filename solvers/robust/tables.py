@@ -22,7 +22,7 @@ from formulations.grids import divided, over_grid
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.wanted import Chance, Wanted
-from formulations.uncertainty.worlds import NUMBERS_AT_ONCE, judged
+from formulations.uncertainty.worlds import few_at_once, judged
 from results import fresh_layout
 from results.variables import PROMISE
 from scenarios.axes import chance_axes
@@ -197,11 +197,9 @@ def judged_in_worlds(
     shape: tuple[int, ...],
 ) -> Judged:
     """Judge the best designs of points in all worlds: means of metrics, and limits where they are nearest to broken."""
-    size = math.prod(shape)
-    step = max(NUMBERS_AT_ONCE // question.uncertainty.sampling.samples, 1)
-    cut = np.split(np.arange(size), range(step, size, step))
     parts = [
-        _in_worlds(divided.at(question, some), promised, {n: v[some] for n, v in x.items()}) for some in cut
+        _in_worlds(divided.at(question, some), promised, {n: v[some] for n, v in x.items()})
+        for some in few_at_once(math.prod(shape), question.uncertainty.sampling.samples)
     ]
     means = {n: np.concatenate([own[n] for own, _, _ in parts]) for n in parts[0][0]}
     ratios = {k: np.concatenate([own[k] for _, own, _ in parts]) for k in parts[0][1]}

@@ -20,13 +20,14 @@ import numpy as np
 from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.arithmetics.posynomial import ONE
+from formulations.arithmetics.posynomial import ONE, Posynomial
 from formulations.canonical import Canonical
 from formulations.tolerances import HOLDS, TIE
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance
+from formulations.uncertainty.worlds import few_at_once
 from solvers.geometric.kernel.gp_terms import ends_at_level
 from solvers.geometric.kernel.gp_together import ITERATIONS
 from solvers.geometric.programs import nodes as parts
@@ -38,7 +39,7 @@ from solvers.outcome import INFEASIBLE, OPTIMAL
 from solvers.robust.masters import at_points, robust_caps
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.masters.levels import FARTHEST, giving, that_may_fail, without_failing
-from solvers.robust.masters.master import WORLD_BROKEN, Master, along
+from solvers.robust.masters.master import WORLD_BROKEN, Master, along, in_first
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
 CHANCE_GAP = 2e-7
@@ -111,7 +112,11 @@ class _Programs:
             if k == PASSES_BEFORE_ENDS:
                 worth = np.where(fresh[some], np.inf, level[some])
                 low[some], high[some] = self._ends(exponents, logc, ptr, low[some], high[some], worth)
-            logc, dead = self._coefficients(nodes.point[some], low[some], high[some], y[some], slack[some])
+            every = [
+                self._coefficients(nodes.point[own], low[own], high[own], y[own], slack[own])
+                for own in (some[few] for few in few_at_once(some.size, self.logs.shape[2]))
+            ]
+            logc, dead = (np.concatenate(of) for of in zip(*every, strict=True))
             enough = np.where(np.isfinite(level[some]), level[some] - LOG_HOLDS, np.nan)
             r = self.solve(
                 exponents, logc, ptr, low[some], high[some],
@@ -305,7 +310,8 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: 
     box = canon.boxes(asked.variables, shape[:1], far=True)
     names = tuple(v.name for v in asked.variables)
     keys = (*(r.key for r in rows), *(key for key, _ in caps))
-    c = canon.arrays(names, pairs, keys, *box, shape)
+    first = [(in_first(top, shape), in_first(bottom, shape)) for top, bottom in pairs]
+    c = canon.arrays(names, first, keys, *box, shape[:1])
     fixed = [
         k for k, r in enumerate(rows, 1) if robust.certain(r.numerator) and robust.certain(r.denominator)
     ]
@@ -313,12 +319,19 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: 
     groups = [(n.may_fail, [k for k, key in enumerate(keys, 1) if key.name in n.names]) for n in chances]
     together = {k for _, rows in groups for k in rows}
     groups += [(0, [k]) for k in range(1, len(keys) + 1) if k not in together and k not in fixed]
-    logs = np.ascontiguousarray(c.logc.reshape(*shape, -1).transpose(2, 0, 1))
-    of_points = replace(c, logc=np.ascontiguousarray(logs[:, :, 0].T), forms=np.eye(len(names)))
+    logs = np.stack([np.broadcast_to(one, shape) for pair in pairs for one in _logs(*pair)])
+    c = replace(c, forms=np.eye(len(names)))
     tried = [set[tuple[bytes, ...]]() for _ in range(master.count)]
     none, near = np.zeros((2, master.count), bool), np.full((master.count, len(names)), np.nan)
     groups = [g for g in groups if g[1]]
-    return _Programs(master, chances, solve, of_points, logs, fixed, groups, tried, near, enough, *none)
+    return _Programs(master, chances, solve, c, logs, fixed, groups, tried, near, enough, *none)
+
+
+def _logs(top: Posynomial, bottom: Posynomial) -> list[Array]:
+    """Logarithms of the coefficients of a posynomial over a monomial."""
+    (below,) = bottom.terms.values()
+    with np.errstate(divide="ignore"):
+        return [np.log(c) - np.log(below) for c in top.terms.values()]
 
 
 def _least(values: Array, count: int) -> Indices:

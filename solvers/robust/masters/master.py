@@ -332,6 +332,11 @@ def along(p: Posynomial) -> Posynomial:
     return Posynomial({key: np.asarray(c)[:, None] if np.ndim(c) == 1 else c for key, c in p.terms.items()})
 
 
+def in_first(p: Posynomial, shape: tuple[int, int]) -> Posynomial:
+    """Return a posynomial in the first world of each point; ``shape``: numbers of points and worlds."""
+    return Posynomial({key: np.broadcast_to(c, shape)[:, 0] for key, c in p.terms.items()})
+
+
 def _at(p: Posynomial, points: Any) -> Posynomial:
     return Posynomial({key: c[points] if np.ndim(c) else c for key, c in p.terms.items()})
 
