@@ -81,11 +81,12 @@ def nothing(asked: Posed) -> Optima:
     )
 
 
-def minimise(master: Master, solve: Solver, *, tied: bool = True) -> Optima:
+def minimise(master: Master, solve: Solver, *, near: Array | None = None, tied: bool = True) -> Optima:
     """Find the designs whose objective has the least measure over the worlds, with bounds; ``tied``: by the tie rule.
 
-    ``master``: of what ``robust.posed_at_points`` poses, with an objective; it holds nothing yet. Points without an
-    optimum that is sure are left unknown. Raises NotPosynomial where the measure cannot be cut.
+    ``master``: of what ``robust.posed_at_points`` poses, with an objective; it holds nothing yet. ``near``: logarithms
+    of designs that the best ones may be near to. Points without an optimum that is sure are left unknown. Raises
+    NotPosynomial where the measure cannot be cut.
     """
     asked = master.asked
     names, found = [v.name for v in asked.variables], nothing(asked)
@@ -99,7 +100,7 @@ def minimise(master: Master, solve: Solver, *, tied: bool = True) -> Optima:
             y[one.points] = np.where(np.isfinite(one.bound)[:, None], one.answers.y[:, : len(names)], np.nan)
         return designs(asked, y), bound, every
 
-    for now in grow(master, start(asked), search):
+    for now in grow(master, start(asked) if near is None else designs(asked, near), search):
         for one in now.told:
             found.refuted[now.points[one.points[one.none]]] = True
             _put(found, now, one, np.flatnonzero((now.there & ~now.more)[one.points]), solve, tied=tied)

@@ -261,7 +261,7 @@ class _Programs:
         if not new.any():
             return points[:0], y[:0], np.zeros(0)
         nodes, points, master = nodes.take(new), points[new], master.at(np.flatnonzero(new))
-        found = at_points.minimise(master, self.solve, tied=False)
+        found = at_points.minimise(master, self.solve, near=y[new], tied=False)
         y, value = self.values(points, found.x)
         good = found.known & (value <= self.enough + LOG_HOLDS - WORLD_BROKEN)
         told = points[good], y[good], value[good]
@@ -283,7 +283,7 @@ class _Programs:
 
     def best_near(self, points: Indices, y: Array) -> Optima:
         """Find the best designs by the tie rule without the samples that fail most at designs ``y``."""
-        return at_points.minimise(self._without_failing(points, y), self.solve)
+        return at_points.minimise(self._without_failing(points, y), self.solve, near=y)
 
     def _without_failing(self, points: Indices, y: Array) -> Master:
         master = self.master.at(points)
