@@ -101,28 +101,34 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
     divided_by_sum = (
         problem is not None and problem.goal is not None and not problem.goal.denominator.is_monomial
     )
-    units = {
-        "alone worlds": SHARE_OF_ALONE_RATIO * divided_by_sum,
-        "alone chance": SHARE_OF_ALONE * (len(promises(first)) + measured),
-        "table metric": validation.WORKED_OUT * work.metrics(first) * (PASSES * samples + validation.FRESH),
-        "geometric numpy term": float(PASSES * terms),
-        "alone evaluation": 1.0,
-    }
+
+    def units(way: str) -> dict[str, float]:
+        return {
+            "alone worlds": SHARE_OF_ALONE_RATIO[way] * divided_by_sum,
+            "alone chance": SHARE_OF_ALONE[way] * (len(promises(first)) + measured),
+            "table metric": validation.WORKED_OUT
+            * work.metrics(first)
+            * (PASSES * samples + validation.FRESH),
+            f"geometric {way} term": float(PASSES * terms),
+            "alone evaluation": 1.0,
+        }
+
     together = max(NUMBERS_TOGETHER // samples, 1)
     most = 1 if any(c.target.kind in chance_axes.KINDS for c in grid.changes) else blocks.ANY_NUMBER
-    compiled = whole is not None and pays(work.total(units), whole)
+    compiled = whole is not None and pays(work.total(units("numpy")), whole)
     return ByGroup(
         over_grid.spread(grid),
         partial(_answered, compiled=compiled),
         together,
         f"compiled {METHOD}" if compiled else METHOD,
         "batch",
-        units,
+        units("compiled" if compiled else "numpy"),
         kinds=most,
     )
 
 
-SHARE_OF_ALONE, SHARE_OF_ALONE_RATIO = 0.03, 0.05
+SHARE_OF_ALONE = {"numpy": 0.08, "compiled": 0.012}
+SHARE_OF_ALONE_RATIO = {"numpy": 0.08, "compiled": 0.03}
 """Of the time that what may fail, and a mean of ratios, takes by itself: that of a point beside others."""
 PASSES = 6
 """Rounds of cuts and settling ties that a point takes as a rule."""
