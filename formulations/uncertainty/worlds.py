@@ -150,11 +150,7 @@ class Worlds:
     def at_some(self, points: Indices | slice) -> Worlds:
         """Return the worlds of a question at many points (``Many`` numbers) at some of these."""
         assert self.near is None, "of kinds of points others are left"
-
-        def there(v: Any) -> Any:
-            return Many(v.values[points]) if isinstance(v, Many) else v
-
-        return self.changed(lambda q: divided.with_each_number(q, there))
+        return self.changed(lambda q: many_at(q, points))
 
     def changed(self, change: Callable[[Question], Question]) -> Worlds:
         """Return the worlds with the question changed in the same way in all of them."""
@@ -178,6 +174,11 @@ class Worlds:
             (chosen, replace(self, nominal=nominal, every=fixed(self.every, dict(chosen))))
             for chosen, nominal in combinations(self.nominal)
         ]
+
+
+def many_at(question: Question, points: Indices | slice) -> Question:
+    """Return a question with its ``Many`` numbers at some points, and those of worlds as they are."""
+    return divided.with_each_number(question, lambda v: Many(v.values[points]) if isinstance(v, Many) else v)
 
 
 def few_at_once(count: int, worlds: int) -> Iterator[Indices]:

@@ -36,6 +36,7 @@ COUNTED_AT_ONCE = 200_000
 Array = npt.NDArray[Any]
 
 
+@lru_cache(maxsize=10_000)
 def share(count: int, of: int, level: float = ESTIMATE_LEVEL) -> Estimate:
     """Return the share of ``count`` among ``of`` independent samples, with its Clopper-Pearson interval.
 

@@ -56,7 +56,7 @@ def validated(
     found, order = [Fresh(fresh.size, seed)] * which.size, np.argsort(which, kind="stable")
     for start in range(0, first.size, step):
         kinds = first[start : start + step]
-        there = divided.with_each_number(fresh.at_some(kinds).every, divided.one_of_equal)
+        there = divided.with_each_number(worlds.many_at(fresh.every, kinds), divided.one_of_equal)
         x = {n: divided.one_of_equal(v) for n, v in _some(design, kinds).items()}
         metrics = worlds.metrics(there, x)
         told = _told(there, x, metrics, (kinds.size, fresh.size), found[0], quantiles, measures or {})
@@ -64,7 +64,7 @@ def validated(
         own = order[first_own:beyond]
         for some in np.split(own, range(step, own.size, step)):
             at = which[some] - start
-            holds = _holding(fresh.at_some(some).every, _some(design, some), metrics, at)
+            holds = _holding(worlds.many_at(fresh.every, some), _some(design, some), metrics, at)
             kept = _kept(holds, some.size, promises, measures or {}, fresh.size)
             for point, kind, limits in zip(some, at, kept, strict=True):
                 found[point] = replace(told[kind], limits=limits)
