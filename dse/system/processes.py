@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import lru_cache
 
 PARENT = "DSE_PARENT_PROCESS"
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+"""Names of glibc's mallopt."""
+KEPT_MEMORY, LARGEST_KEPT = 128 << 20, 32 << 20
+"""Bytes that stay with a process that frees them, and of the largest array that is among them: glibc allows no more."""
+
+
+@lru_cache(maxsize=1)
+def keep_freed_memory() -> None:
+    """Keep the memory of arrays that are freed for the next ones, where the C library is one that can be told so.
+
+    What is given back to the system comes again as pages of zeros: up to a third of the time of sweeps over samples.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, TypeError, AttributeError):
+        return
+    mallopt(TRIM_THRESHOLD, KEPT_MEMORY)
+    mallopt(MMAP_THRESHOLD, LARGEST_KEPT)
 
 
 class WorkersLost(RuntimeError):

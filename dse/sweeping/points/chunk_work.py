@@ -28,7 +28,7 @@ from dse.sweeping.checks import checking
 from dse.sweeping.cluster import news
 from dse.sweeping.points import robust_points
 from dse.system.arrays import Bools, Integers
-from dse.system.processes import WorkersLost
+from dse.system.processes import WorkersLost, keep_freed_memory
 from dse.system.records import dataclass
 from dse.version import VERSION
 from formulations import handover
@@ -229,6 +229,7 @@ def everything(at: Ready) -> Arrays:
 
 def _computed(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[Arrays, int, handover.Tally]:
     """Solve a block; also says how many points a way for whole blocks left over, and why."""
+    keep_freed_memory()
 
     def apart(left: Bools) -> list[Solution]:
         with _one_at_a_time if side_by_side(at) else nullcontext():
