@@ -12,13 +12,16 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import plain
+from formulations.arithmetics.many import Many, plain
+from formulations.grids import divided
+from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers import side_by_side
 from solvers.mechanisms.conflicts import (
@@ -30,6 +33,7 @@ from solvers.mechanisms.conflicts import (
     Feasible,
     minimal_conflicts,
 )
+from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Conflicts
 from solvers.patterns import groups
 
@@ -253,3 +257,19 @@ def _given(question: Question, name: str, values: Array) -> Array:
             factor = np.where(bound > 0, (values / bound) ** sign, 1.0 + sign * (values - bound))
         found = np.where(sign * (values - bound) > 0, factor, found)
     return found
+
+
+def apart_but_for(question: Question, key: RowKey) -> tuple[Question, Indices, Indices] | None:
+    """Merge points that differ only in one limit, whose least feasible value does not depend on its bound.
+
+    ``question``: of many points. It is handed back with that bound at 1, so that the value has the same bits in every
+    batch, with the first of each kind of points, and which kind each point is of. None where the bound is the same at
+    all points, or one on what is decided.
+    """
+    held = [x for x in question.limits if x.name == key.name]
+    ends = [{"max": x.maximum, "min": x.minimum}.get(key.side) for x in held]
+    several: list[Any] = [end for end in ends if isinstance(end, Many)]
+    if not several or any(d.name == key.name for d in question.decide):
+        return None
+    loose = with_limit(question, key, Many(np.ones_like(several[0].values)))
+    return loose, *divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})

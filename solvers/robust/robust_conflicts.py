@@ -28,7 +28,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
-from solvers.mechanisms.why import Why, of_each
+from solvers.mechanisms.why import Why, apart_but_for, of_each
 from solvers.robust import scan
 from solvers.robust.masters import ends, failing, levels
 from solvers.robust.masters.master import EASED, Master
@@ -89,7 +89,7 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
         for side in ends_of(worlds, name):
             points, key = some[left], stated.get(side) or stated.get("model", RowKey(name, side))
             try:
-                of_kinds, which, end = _apart_but_for(asked, first, key, frozenset(names), points)
+                of_kinds, which, end = _merged(asked, first, key, points)
                 best = failing.best(levels.eased(of_kinds, key, frozenset(names)), chances, solve, tied=False)
             except NotPosynomial:
                 found[left] = np.nan
@@ -119,20 +119,17 @@ def _alike(worlds: Worlds, names: Collection[str]) -> tuple[Points, Points]:
     return divided.alike(worlds.nominal, {**ends, "": np.zeros(worlds.points)})
 
 
-def _apart_but_for(
-    asked: Posed, first: Question, key: RowKey, names: frozenset[str], points: Points
-) -> tuple[Posed, Points, Array]:
-    """Merge points that differ only in the limit ``key``, whose least feasible value does not depend on its bound.
+def _merged(asked: Posed, first: Question, key: RowKey, points: Points) -> tuple[Posed, Points, Array]:
+    """Points without those that differ in one limit only, posed once (see ``apart_but_for``).
 
-    Their question is posed once, with that bound at 1, so that the value has the same bits in every batch. Returns it,
-    which merged point each point belongs to, and the bounds at these.
+    Also which of them each point is like, and the bounds at these.
     """
     worlds = asked.worlds.at_some(points)
-    end = ends_of(worlds, key.name).get(key.side, 1.0)
-    if not isinstance(end, Many) or any(d.name == key.name for d in worlds.nominal.decide):
+    end, found = ends_of(worlds, key.name).get(key.side, 1.0), apart_but_for(worlds.nominal, key)
+    if found is None:
         return asked.at(points), np.arange(points.size), np.broadcast_to(plain(end), points.size)
-    worlds = worlds.changed(partial(with_limit, key=key, value=Many(np.ones_like(end.values))))
-    kinds, which = _alike(worlds, names)
+    _, kinds, which = found
+    worlds = worlds.changed(partial(with_limit, key=key, value=Many(np.ones_like(plain(end)))))
     own = robust.posed_at_points(worlds.at_some(kinds), with_limit(first, key, 1.0))
     return own, which, np.ones(kinds.size)
 

@@ -12,15 +12,14 @@ from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Points
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import Many, plain
+from formulations.arithmetics.many import plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import wanted as what
 from formulations.uncertainty.wanted import Reached, Wanted
-from formulations.uncertainty.worlds import Judged, Worlds, differing, judged, metrics
+from formulations.uncertainty.worlds import Judged, Worlds, differing, judged, many_at, metrics
 from results.solution import Status
-from scenarios.question import Question
 from solvers import designs
 from solvers.designs import Table
 from solvers.outcome import ENUMERATION, Outcome
@@ -123,16 +122,11 @@ def _reached(wanted: Wanted, every: designs.Grid, point: Points, place: Points) 
             # what differs in limits only is worked out once
             kind = worlds.near[1][point]
             _, first, of = np.unique(kind * every.size + place, return_index=True, return_inverse=True)
-            near, own = (_at(worlds.near[0], kind[first]), of), x[first]
-        worlds, x = replace(worlds, every=_at(worlds.every, point), near=near), own[:, :, None]
+            near, own = (many_at(worlds.near[0], kind[first]), of), x[first]
+        worlds, x = replace(worlds, every=many_at(worlds.every, point), near=near), own[:, :, None]
     return what.reached(
         replace(wanted, worlds=worlds), dict(zip(every.names, np.moveaxis(x, 1, 0), strict=True))
     )
-
-
-def _at(question: Question, points: Points) -> Question:
-    """A question about many points in its worlds at some of the points."""
-    return divided.with_each_number(question, lambda v: Many(v.values[points]) if isinstance(v, Many) else v)
 
 
 def _goals(wanted: Wanted, every: designs.Grid, held: Bools) -> Array:
@@ -146,7 +140,7 @@ def _goals(wanted: Wanted, every: designs.Grid, held: Bools) -> Array:
     for own in _cut_pairs(worlds, kind.size):
         x, there = every.at(place[own])[:, :, None], near
         if divided.shape(near):
-            x, there = x[..., None], _at(near, kind[own])
+            x, there = x[..., None], many_at(near, kind[own])
         named = dict(zip(every.names, np.moveaxis(x, 1, 0), strict=True))
         with np.errstate(all="ignore"):
             values = evaluation.objective(there, named, metrics(there, named))

@@ -17,7 +17,6 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Many
 from formulations.canonical import Canonical
 from formulations.grids import batch, divided
 from formulations.grids.batch import Batch
@@ -31,8 +30,7 @@ from solvers.geometric.programs.nodes import allowed_ends
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.tree import LOOSE
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.sensitivity import with_limit
-from solvers.mechanisms.why import Why, any_of, of_each
+from solvers.mechanisms.why import Why, any_of, apart_but_for, of_each
 
 Allowed = Mapping[int, Array | None]
 Box = tuple[Array, Array, Allowed]
@@ -88,33 +86,29 @@ def of_batch(cases: Sequence[Batch], names: tuple[str, ...], members: Bools, sol
     for i, name in enumerate(names):
         points = np.flatnonzero(members[:, i])
         if points.size:
-            own, kinds, which = _apart_but_for(cases, name, points)
+            own, kinds, which = _merged(cases, name, points)
             found[points, i] = _of_rows([_rows(b, kinds, solve) for b in own], name)[which]
     return found
 
 
-def _apart_but_for(
-    cases: Sequence[Batch], name: str, points: Indices
-) -> tuple[Sequence[Batch], Indices, Indices]:
-    """Merge points that differ only in the limit ``name``, whose least feasible value does not depend on its bound.
+def _merged(cases: Sequence[Batch], name: str, points: Indices) -> tuple[Sequence[Batch], Indices, Indices]:
+    """The cases of points without those that differ in a limit of one end only, stated once (see ``apart_but_for``).
 
-    Their question is stated once, with that bound at 1, so that the value has the same bits in every batch. Returns the
-    cases of the merged points, their places in these, and which merged point each point belongs to.
+    And the places of points in them, and which of these each point is like.
     """
-    asked = divided.at(cases[0].question, points)
+    asked, none = divided.at(cases[0].question, points), (cases, points, np.arange(points.size))
     ends = [
-        (side, end)
+        side
         for x in asked.limits
         for side, end in (("min", x.minimum), ("max", x.maximum))
         if x.name == name and end is not None
     ]
-    decided = name == HALVINGS.name or any(d.name == name for d in asked.decide)
-    if decided or len(ends) != 1 or not isinstance(ends[0][1], Many):
-        return cases, points, np.arange(points.size)
-    loose = with_limit(asked, RowKey(name, ends[0][0]), Many(np.ones(points.size)))
-    kinds, which = divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})
+    found = apart_but_for(asked, RowKey(name, ends[0])) if len(ends) == 1 and name != HALVINGS.name else None
+    if found is None:
+        return none
+    loose, kinds, which = found
     made = batch.of_question([b.problem for b in cases], divided.at(loose, kinds), (kinds.size,))
-    return (cases, points, np.arange(points.size)) if made is None else (made, np.arange(kinds.size), which)
+    return none if made is None else (made, np.arange(kinds.size), which)
 
 
 def _of_rows(parts: Sequence[_Rows], name: str) -> Array:
