@@ -84,8 +84,8 @@ class Divisor:
             corner = mid.copy()
             corner[..., active] += np.array(signs) * half[..., active]
             corners.append((corner, self.height(corner)))
-        wide = half > 1e-9
-        slope = np.zeros((*corners[0][1].shape, mid.shape[-1])) if wide.all() else self.slope(mid)
+        wide, rises = half > 1e-9, []
+        narrow = None if wide.all() else self.slope(mid)
         for i in range(mid.shape[-1]):
             step = np.zeros_like(mid)
             step[..., i] = half[..., i]
@@ -94,7 +94,8 @@ class Divisor:
             ends = [h for _, h in corners] if few else [self.height(z) for z in (mid - step, mid + step)]
             with np.errstate(divide="ignore", invalid="ignore"):
                 rise = (ends[1] - ends[0]) / (2 * half[..., i])
-            slope[..., i] = np.where(wide[..., i], rise, slope[..., i])
+            rises.append(rise if narrow is None else np.where(wide[..., i], rise, narrow[..., i]))
+        slope = np.stack(rises, axis=-1)
         cuts = [height - along_last(np.add, slope * corner) for corner, height in corners]
         return slope, np.maximum.reduce(cuts)
 

@@ -117,17 +117,19 @@ def _added_up(
     to it at the z of the node: with slopes that spread by s its logarithm loses s² (z' - z)² / 2 at z'.
     """
     (part, top), (point, slope, cut, z) = coefficients, lines
-    kind = np.zeros(cut.shape, np.intp)
-    for one in np.moveaxis((slope - slope.min(1, keepdims=True)) / SPREAD + 0.5, -1, 0).astype(np.intp):
+    kind, *more = np.moveaxis((slope - slope.min(1, keepdims=True)) / SPREAD + 0.5, -1, 0).astype(np.intp)
+    for one in more:
         kind = kind * (one.max() + 1) + one
     line = cut + canon.along_last(np.add, slope * z[:, None])
     least, own = line.min(1), point[of]
     factor = weights * np.exp(least[:, None] - line)[of]
     masses, means, places = [], [], []
-    for k in np.flatnonzero(np.bincount(kind.ravel())):
+    kinds = np.flatnonzero(np.bincount(kind.ravel()))
+    for k in kinds:
         alike = kind == k
         some = np.flatnonzero(alike.any(1)[of])
-        share, parts = factor[some] * alike[of[some]], part[:, own[some]]
+        share = factor if kinds.size == 1 else factor[some] * alike[of[some]]
+        parts = part[:, own[some]]
         masses.append(np.einsum("ksw,sw->sk", parts, share))
         moments = [np.einsum("ksw,sw->sk", parts, share * v[of[some]]) for v in np.moveaxis(slope, -1, 0)]
         means.append(np.stack(moments, axis=-1))

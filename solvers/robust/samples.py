@@ -128,7 +128,7 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
 
 
 SHARE_OF_ALONE = {"numpy": 0.08, "compiled": 0.012}
-SHARE_OF_ALONE_RATIO = {"numpy": 0.08, "compiled": 0.03}
+SHARE_OF_ALONE_RATIO = {"numpy": 0.08, "compiled": 0.02}
 """Of the time that what may fail, and a mean of ratios, takes by itself: that of a point beside others."""
 PASSES = 6
 """Rounds of cuts and settling ties that a point takes as a rule."""
