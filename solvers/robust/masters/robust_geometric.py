@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Canonical
 from formulations.grids.divided import take
-from formulations.problem import Kind, Row
+from formulations.problem import Kind
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Weighing
@@ -128,17 +128,17 @@ def _any_design(asked: Posed) -> Found:
     return dataclasses.replace(found, outcome=outcome)
 
 
-def in_worlds(asked: Posed, rows: Sequence[Row]) -> Canonical:
-    """Return the objective and some rows as arrays, with a point for each world of each point that is measured."""
+def _in_worlds(asked: Posed) -> Canonical:
+    """The objective and rows as arrays, with a point for each world of each point that is measured."""
     goal, worlds = asked.goal, asked.worlds
     assert goal is not None, "there is an objective"
     names = tuple(v.name for v in asked.variables)
-    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in rows)]
+    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in asked.rows)]
     shape = (worlds.points, worlds.size)
     # no bound may rest on an end that only a search has
     *ends, allowed = canon.boxes(asked.variables, shape[:1], far=True)
     low, high = (np.repeat(end, worlds.size, axis=0) for end in ends)
-    c = canon.arrays(names, pairs, tuple(r.key for r in rows), low, high, allowed, shape)
+    c = canon.arrays(names, pairs, tuple(r.key for r in asked.rows), low, high, allowed, shape)
     return take(c, np.arange(len(low)).reshape(shape)[:, : worlds.measured].reshape(-1))
 
 
@@ -151,7 +151,7 @@ def endless(asked: Posed) -> tuple[str, bool] | None:
     plain = all(r.denominator.is_monomial and not robust.has_maxima(r.numerator) for r in posed)
     if asked.goal is None or asked.worlds.caps or not plain:
         return None
-    c = in_worlds(asked, asked.rows)
+    c = _in_worlds(asked)
     return runaway(take(c, [0]), asked.variables) if np.isfinite(c.logc).all() else None
 
 
