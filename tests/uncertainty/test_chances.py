@@ -320,6 +320,24 @@ def test_a_quantile_of_equally_good_designs_is_settled_by_the_tie_rule():
     assert found.ranges["processors"][0] < 99
 
 
+@pytest.mark.parametrize("torus", [False, True])
+def test_samples_with_terms_of_their_own_and_limits_of_none_have_an_optimum(torus: bool):
+    """Words go p^(1/d) links; power within 5 % of the least holds for certain in the sample of the least."""
+    name = "nbody_torus_sweep" if torus else "nbody_near_the_least_power"
+    number, low, high = "torus_dimensions", 4.2, 6.0
+    if not torus:
+        number, low, high = "time_per_word", 1.486e-10, 1.638e-10
+    asked = dse.load(name).model_dump(exclude_none=True, exclude_defaults=True)
+    asked.pop("sweep", None)
+    asked["uncertain"] = {
+        f"machine.{number}": {"uniform": [low, high]},
+        "sampling": {"samples": 32, "seed": 56},
+    }
+    asked["objective"] |= {"quantile": 0.9} if torus else {"measure": "mean"}
+    asked["limits"]["time"] |= {"probability": 0.6, "confidence": 0}
+    assert dse.solve(asked).status == "optimal"
+
+
 def test_what_may_fail_counts_in_the_declared_work():
     """Each probability, and a quantile, has a search of its own, whatever else is asked."""
 

@@ -50,6 +50,8 @@ def stated(asked: Posed, measure: Measured, chances: Sequence[Chance]) -> tuple[
 def takes(master: Master, chances: Sequence[Chance]) -> bool:
     """Whether what may fail is told here: limits in one promise each, posynomials or the largest of some, no cuts.
 
+    All samples have the same terms: with an exponent that is uncertain each has terms of its own.
+
     Raises NotPosynomial where a limit is the largest of too many.
     """
     asked, names = master.asked, [n for c in chances for n in c.names]
@@ -58,8 +60,14 @@ def takes(master: Master, chances: Sequence[Chance]) -> bool:
         and _are_rows(master)
         and asked.worlds.counted is None
         and len(set(names)) == len(names)
-        and all(r.denominator.is_monomial and robust.largest_of(asked, r.numerator) for r in asked.rows)
+        and all(r.denominator.is_monomial and _of_each_sample(asked, r) for r in asked.rows)
     )
+
+
+def _of_each_sample(asked: Posed, row: Row) -> bool:
+    """Whether a limit is the largest of some posynomials that have the same terms in all samples."""
+    parts = robust.largest_of(asked, row.numerator)
+    return bool(parts) and all(np.all(c != 0) for p in parts for c in p.terms.values())
 
 
 def _are_rows(master: Master) -> bool:

@@ -231,7 +231,8 @@ class Master:
         where = 0 if points is None else slice(None)
         variables, goal = self.asked.variables, of.exact and exact_at(of.exact, where)
         pairs = [(h.key, _present(h.pair[0], where), _present(h.pair[1], where)) for h in of.held]
-        rows = [Row(key, top, bottom) for key, top, bottom in pairs if key is not None]
+        # what is nothing at any design is below any bound
+        rows = [Row(key, top, bottom) for key, top, bottom in pairs if key is not None and top.terms]
         if self.goal is not None and of.exact is None:
             cuts = [(top, bottom) for key, top, bottom in pairs if key is None]
             unknown = Posynomial({((MEASURE, 1.0),): 1.0})
