@@ -82,7 +82,7 @@ FEWEST_POINTS = 12
 OF_A_STRUCTURE = 8
 """Points that have one structure, on average, from which setting up a block of them is worth it."""
 COMPILED = 1.1
-"""Declared seconds in NumPy from which a way is compiled: the compiler takes up to 20 s, but once, and large
+"""Declared seconds in NumPy from which a way is compiled: the compiler takes up to 10 s, but once, and large
 grids are then answered five to nine times as fast."""
 CHOICES = 4096
 """Combinations of names that a way may still go through at every point."""

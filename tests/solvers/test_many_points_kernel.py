@@ -121,7 +121,7 @@ def test_it_is_compiled_for_two_variables_and_once_for_others():
 def test_the_pinned_numba_compiles_inlined_functions_only_once() -> None:
     from solvers.geometric.kernel import parts
 
-    assert parts.HOW, "try solvers/geometric/kernel/parts.py with this numba and name it in TRIED"
+    assert parts.KNOWN, "try solvers/geometric/kernel/parts.py with this numba and name it in TRIED"
 
 
 def test_a_bound_that_is_enough_ends_a_program():

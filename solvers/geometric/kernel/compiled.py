@@ -6,6 +6,7 @@ Importing this module imports numba; nothing does so before a grid is large enou
 from __future__ import annotations
 
 import fcntl
+import gc
 import hashlib
 import logging
 import sys
@@ -22,7 +23,7 @@ from numba.core import event
 from solvers.geometric.kernel import parts
 
 _log = logging.getLogger("dse")
-COMPILES = "compiling the solver for large grids: up to 20 s of processor time, once after an installation"
+COMPILES = "compiling the solver for large grids: up to 10 s of processor time, once after an installation"
 LOCK = "dse_compiling.lock"
 _here = threading.local()
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,7 +45,7 @@ def compiled(function: F, fastmath: Any = FAST) -> F:
         forceinline=True,
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
-        **parts.HOW,
+        **parts.PART,
     )(function)
     return made
 
@@ -56,6 +57,11 @@ def loop(function: F) -> F:
     that it is compiled from.
     """
     return kept(function, fastmath=FAST, nogil=True)
+
+
+def loop_of_parts(function: F) -> F:
+    """Compile such a loop, made of functions that are ``compiled``, with as little effort as these."""
+    return kept(function, fastmath=FAST, nogil=True, **parts.LOOP)
 
 
 def kept(function: F, **how: Any) -> F:
@@ -79,6 +85,9 @@ def _one_at_a_time(compile_now: Callable[[Any], Any], folder: Path, signature: A
     with ExitStack() as stack:
         _here.compiling = True
         stack.callback(setattr, _here, "compiling", False)
+        if gc.isenabled():  # looking for what is no more needed takes a tenth of the time, and finds little
+            gc.disable()
+            stack.callback(gc.enable)
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             file = stack.enter_context((folder / LOCK).open("w"))
@@ -105,8 +114,8 @@ event.register("numba:compile", _Said())
 
 
 def stamp(*modules: str) -> int:
-    """Return a number that is another one when the source of a module changes."""
+    """Return a number that is another one when the source of a module, or how it is compiled, changes."""
     found = hashlib.blake2b(digest_size=6)
-    for name in modules:
+    for name in (__name__, parts.__name__, *modules):
         found.update(Path(sys.modules[name].__file__ or "").read_bytes())
     return int.from_bytes(found.digest(), "big")

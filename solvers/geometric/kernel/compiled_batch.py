@@ -11,7 +11,7 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools, Integers
 from solvers.geometric.kernel import formulas, gp, iteration, rows
-from solvers.geometric.kernel.compiled import compiled, loop, stamp
+from solvers.geometric.kernel.compiled import compiled, loop_of_parts, stamp
 from solvers.geometric.kernel.formulas import ANY, FEASIBLE, FIXED, TINY
 from solvers.geometric.kernel.gp_steps import SMALL_GAP
 from solvers.geometric.kernel.iteration import close, iterate
@@ -195,7 +195,7 @@ def _judge(
 def _solving_loop(sources: int) -> Any:
     """Make the loop over points; ``sources``: the stamp of all that is compiled into it, never 0."""
 
-    @loop
+    @loop_of_parts
     def every(
         A: Any, logc: Any, ptr: Any, lo: Any, hi: Any, guess: Any, dims: Any, tol: float, limit: int,
         enough: Any, out: Any,
@@ -209,6 +209,4 @@ def _solving_loop(sources: int) -> Any:
     return every
 
 
-_all = _solving_loop(
-    1 + stamp(compiled.__module__, formulas.__name__, rows.__name__, iteration.__name__, __name__)
-)
+_all = _solving_loop(1 + stamp(formulas.__name__, rows.__name__, iteration.__name__, __name__))

@@ -14,7 +14,7 @@ import numpy as np
 
 from formulations.tolerances import TIE
 from solvers.geometric.kernel import formulas, rows
-from solvers.geometric.kernel.compiled import compiled, loop, stamp
+from solvers.geometric.kernel.compiled import compiled, loop_of_parts, stamp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.kernel.rows import Room, proven, slopes, values
 from solvers.geometric.neighbours import active_set_steps
@@ -235,7 +235,7 @@ def _tell(out: Any, i: int, kind: float, a: int, found: float, w: Any, r: Room) 
 def _proving_loop(sources: int) -> Any:
     """Make the loop over points; ``sources``: the stamp of all that is compiled into it, never 0."""
 
-    @loop
+    @loop_of_parts
     def every(
         A: Any, logc: Any, ptr: Any, dims: Any, boxes: Any, ease: float, known: Any, which: Any, stages: Any,
         whose: Any, out: Any,
@@ -282,7 +282,6 @@ def _proving_loop(sources: int) -> Any:
 _every = _proving_loop(
     1
     + stamp(
-        compiled.__module__,
         formulas.__name__,
         optimal_face.__name__,
         rows.__name__,
