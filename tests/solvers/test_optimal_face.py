@@ -67,3 +67,24 @@ def test_a_face_of_two_dimensions_has_a_box_of_ranges():
     found = optimal_face.choose(rule, np.arange(2), r, after=0)
     assert found.low == pytest.approx(np.array([[-1.0, -1.0, -1.0], [-1.0, -0.5, -1.0]]), abs=1e-8)
     assert found.high == pytest.approx(np.array([[1.0, 1.0, 1.0], [0.5, 1.0, 1.0]]), abs=1e-8)
+
+
+def test_a_face_that_is_a_line_ends_where_a_bent_row_does():
+    """x y is minimised with x y >= 1 and x/4 + y/4 <= 1, which bends along it: its ends take no further program."""
+    exponents = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]])
+    quarter = np.log(0.25)
+    table = batch.Table(exponents, np.array([[0.0, 0.0, quarter, quarter]]), np.array([0, 1, 2, 4]))
+    low, high = np.full((1, 2), -9.0), np.full((1, 2), 9.0)
+    rows = (table.exponents, table.logc, table.ptr)
+    keys = (RowKey("product", "min"), RowKey("sum", "max"))
+    arrays = Canonical(("x", "y"), *rows, keys, low, high, (), np.zeros((0, 2)), {})
+    made = batch.Batch(None, None, (1,), arrays)  # type: ignore[arg-type]
+
+    def no_more(*_: Any) -> gp.Result:
+        raise AssertionError("a line needs no program")
+
+    rule = optimal_face.stages(made, [], no_more)
+    found = optimal_face.choose(rule, np.arange(1), gp.solve(*rows, low, high), after=0)
+    ends = np.log([2.0 - np.sqrt(3.0), 2.0 + np.sqrt(3.0)])
+    assert found.low == pytest.approx(np.full((1, 2), ends[0]), abs=1e-9)
+    assert found.high == pytest.approx(np.full((1, 2), ends[1]), abs=1e-9)

@@ -29,6 +29,8 @@ NO_EXPONENT = 1e-12
 """Exponents along a face smaller than this are none."""
 OPEN = 1e-9
 """A variable that moves less than this along a face has no range."""
+LINE_STEPS = 100
+"""Newton steps to the end of a line; what a row touches only takes one for each halving."""
 RANGE = 1e-6
 """Ends of a range closer than this (in logs) are one value."""
 
@@ -172,20 +174,33 @@ def _products(y: Array, a: Array) -> Array:
 
 
 def _ends_of_line(t: Table, span: Array) -> tuple[Array, Array] | None:
-    """From where to where a face is open that is a line; None where it is none, or where some row bends on it."""
-    slopes = t.exponents[t.ptr[:-1], 0]
-    if t.exponents.shape[1] > 1 or np.abs(t.exponents[:, 0] - slopes[t.row]).max() > NO_EXPONENT:
+    """From where to where a face is open that is a line; None where it is none, or where the goal bends on it."""
+    if t.exponents.shape[1] > 1 or np.ptp(t.exponents[: t.ptr[1], 0]) > NO_EXPONENT:
         return None
-    low, high = -span, span.copy()
-    heights = np.logaddexp.reduceat(t.logc, t.ptr[:-1], axis=1)
-    for k in range(1, slopes.size):
-        if abs(slopes[k]) > NO_EXPONENT:
-            end = -heights[:, k] / slopes[k]
-            if slopes[k] > 0:
-                high = np.minimum(high, end)
-            else:
-                low = np.maximum(low, end)
-    return low, high
+    return -_end_of_line(-t.exponents[:, 0], t, span), _end_of_line(t.exponents[:, 0], t, span)
+
+
+def _end_of_line(slopes: Array, t: Table, span: Array) -> Array:
+    """How far from 0, where all rows hold, up to ``span``; each point stops by itself.
+
+    Rows are convex: from where one is broken, Newton's steps go towards its end and never beyond.
+    """
+    first, owner = t.ptr[1:-1] - t.ptr[1], t.row[t.ptr[1] :] - 1
+    slopes, logc, end, going = slopes[t.ptr[1] :], t.logc[:, t.ptr[1] :], span.copy(), np.arange(span.size)
+    for _ in range(LINE_STEPS):
+        z = logc[going] + slopes * end[going, None]
+        heights = np.logaddexp.reduceat(z, first, axis=1)
+        broken = heights > 0.0
+        shares = np.exp(z - np.where(broken, heights, 0.0)[:, owner]) * broken[:, owner]
+        rise = np.add.reduceat(shares * slopes, first, axis=1)
+        steps = np.where(broken & (rise > 0.0), heights, 0.0) / np.where(rise > 0.0, rise, 1.0)
+        nearer = np.maximum(end[going] - steps.max(1), 0.0)
+        moves = nearer < end[going]
+        going = going[moves]
+        end[going] = nearer[moves]
+        if not going.size:
+            break
+    return end
 
 
 def _extend(s: Stages, points: Indices, found: Chosen, own: Indices, flat: Array, after: int) -> None:
