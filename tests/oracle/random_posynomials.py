@@ -52,3 +52,14 @@ def thin_wedge() -> Table:
     low = np.array([0.0, 0.0, -29.764, -20.148, -69.078])
     high = np.array([11.59, 41.447, -21.833, -12.217, 69.078])
     return A, np.array([[*logc, 10.82, 10.628, -10.628]]), np.array([0, 1, *range(7, 16)]), low, high
+
+
+def far_beyond_a_limit() -> Table:
+    """The least power over a clock that another limit caps, where the first guess is far beyond the cap.
+
+    A second variable stands in no term.
+    """
+    A = np.zeros((7, 2))
+    A[:, 0] = [1, 0, 2, 1, 0, 0.77, 0]
+    logc = np.array([[-19.24, -5.22, -46.9, -32.19, -2.42, -14.48, -0.69]])
+    return A, logc, np.array([0, 5, 7]), np.array([15.6, -5.0]), np.array([23.0, 111.0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_posynomials import Table, assert_sound, thin_wedge
+from random_posynomials import Table, assert_sound, far_beyond_a_limit, thin_wedge
 
 import dse
 from solvers.geometric.kernel import gp
@@ -82,3 +82,11 @@ def test_a_relaxation_that_jams_near_its_optimum_is_not_tried_again_where_a_node
     assert 0 <= cut.value[0] - cut.bound[0] <= 1e-4
     tried = gp.solve(A, logc, ptr, low, high, tol=1e-8, hurried=True)
     assert cut.iterations[0] < 0.7 * tried.iterations[0]
+
+
+def test_a_limit_that_curves_shortens_no_step_while_it_is_broken():
+    r = gp.solve(*far_beyond_a_limit())
+    assert_sound(r)
+    assert r.status.tolist() == [gp.OPTIMAL]
+    # 73 where every step ended close to the limit, of 2 % of the way
+    assert r.iterations[0] < 20

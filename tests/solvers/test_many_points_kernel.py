@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_posynomials import assert_sound, random_programs, thin_wedge
+from random_posynomials import assert_sound, far_beyond_a_limit, random_programs, thin_wedge
 
 from solvers.geometric.kernel import compiled_batch as kernel
 from solvers.geometric.kernel import gp
@@ -147,3 +147,8 @@ def test_limits_that_leave_hardly_any_room_need_no_second_try():
     r = kernel.compiled_only(*thin_wedge())
     assert r.status.tolist() == [gp.OPTIMAL]
     np.testing.assert_allclose(r.value, 3.8089247, rtol=0, atol=1e-6)
+
+
+def test_a_limit_that_curves_shortens_no_step_while_it_is_broken():
+    """As in NumPy's kernel."""
+    assert kernel.compiled_only(*far_beyond_a_limit()).iterations[0] < 20

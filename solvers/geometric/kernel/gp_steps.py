@@ -1,10 +1,11 @@
 """The interior-point iteration behind the geometric programs, many instances in step.
 
 Each instance is ``min w F_0(y) + rho t`` subject to ``F_k(y) <= t``, ``t >= 0`` and its box. The elastic t
-makes every start interior; it is dropped once all limits hold with room. Slacks are exact, the direction is
-Mehrotra's predictor-corrector (SIAM J. Optim. 2, 1992), primal and dual take one common step (separate ones
-jam). If t refuses to vanish, rho grows, then the objective is set aside (phase one) until the limits are
-proved to conflict or met. What jams nevertheless goes on with a monotone barrier and a line search.
+makes every start interior; it is dropped once all limits hold with room. Where limits curve along a step t
+falls by less, so that the step need not be shorter. Slacks are exact, the direction is Mehrotra's
+predictor-corrector (SIAM J. Optim. 2, 1992), primal and dual take one common step (separate ones jam). If t
+refuses to vanish, rho grows, then the objective is set aside (phase one) until the limits are proved to
+conflict or met. What jams nevertheless goes on with a monotone barrier and a line search.
 """
 
 from __future__ import annotations
@@ -153,6 +154,12 @@ def _trial(
     c = slacks(Ft, tt, yt, s.lo[k], s.hi[k], s.active[k])
     old = s.S[k]
     ahead = old + by * move.slide[k]
+    if s.elastic.any():
+        # t falls by less where limits curve, so that they shorten no step
+        m = s.F.shape[1] - 1
+        lift = s.elastic[k] * (ahead - c)[:, :m].max(1, initial=0.0)
+        tt += np.where(tt + lift <= s.t[k], lift, 0.0)
+        c = slacks(Ft, tt, yt, s.lo[k], s.hi[k], s.active[k])
     miss = np.abs(c - ahead)
     carried = (old < CARRIED_SLACK) & formulas.follows(old, miss, by, move.off[k])
     good = carried | formulas.enough(c, old, by, move.mu[k][:, None], s.L[k]) | (s.active[k] == 0)

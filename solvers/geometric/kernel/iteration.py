@@ -16,6 +16,7 @@ from solvers.geometric.kernel.compiled import compiled
 from solvers.geometric.kernel.rows import (
     Room,
     certificates,
+    curvature,
     greatest_limit,
     matrix,
     products,
@@ -138,6 +139,13 @@ def _trial(
     slacks(w, r, r.Ft, r.yt, t, lo, hi, r.St)
     if not np.isfinite(w[r.Ft]):
         return False, t
+    if p.elastic:
+        # t falls by less where limits curve, so that they shorten no step
+        lift = curvature(w, r, a)
+        if t + lift <= p.t:
+            t += lift
+            for k in range(r.m + 1):
+                w[r.St + k] += lift
     for k in range(r.M):
         if not w[r.on + k] > 0:
             continue

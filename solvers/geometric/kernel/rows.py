@@ -126,6 +126,16 @@ def slacks(w: Any, r: Room, F: int, y: int, t: float, lo: Any, hi: Any, S: int) 
 
 
 @compiled
+def curvature(w: Any, r: Room, a: float) -> float:
+    """Return how far, at most, limits are above what was foreseen after the part ``a`` of a step."""
+    most = 0.0
+    for k in range(r.m):
+        if w[r.on + k] > 0:
+            most = max(most, w[r.S + k] + a * w[r.dS + k] - w[r.St + k])
+    return most
+
+
+@compiled
 def greatest_limit(w: Any, r: Room) -> float:
     """Return the greatest of the limits that take part: above 0 one is broken."""
     greatest = -np.inf
