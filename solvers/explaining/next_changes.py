@@ -75,35 +75,45 @@ def next_change(
 
     None where none ever is, or where finding out would take more than the effort left.
     """
-    if effort.left <= 0:
+    if effort.left <= 0 or key.name == "halvings" or state.bound <= 0:
         return None
-    free = _optimum_with_limit_at(problem, key, None, effort)
-    if (
-        free is None
-        or key.name == "halvings"
-        or state.bound <= 0
-        or not _is_better(problem, free[1], solution.objective)
-    ):
+    reached = branch.Reached(0.0)
+
+    def without() -> tuple[dict[str, float], float] | None:
+        found = _optimum_with_limit_at(problem, key, None, effort)
+        if found is not None and _is_better(problem, found[1], solution.objective):
+            return found
+        # no limit makes a better design possible: the search beside this one need not prove that
+        reached.by(-math.inf)
         return None
-    far = free[0].get(key.name, state.bound)
+
+    def least_bound() -> float | None:
+        return None if state.binding else _least_bound(problem, solution, key, effort, reached)
+
+    (free,), (least,) = side_by_side.run([lambda: (without(),), lambda: (least_bound(),)])
+    if free is None:
+        return None
     sign = 1.0 if key.side == "max" else -1.0
-    least = _least_bound(problem, solution, key, effort) if not state.binding else None
     if least is None:
-        reach = abs(math.log(far) - math.log(state.bound)) + 1e-9
-        trials = _Trials(problem, solution, key, state.bound, sign, effort)
-        return trials.first(reach, free[0])
+        reach = abs(math.log(free[0].get(key.name, state.bound)) - math.log(state.bound)) + 1e-9
+        return _Trials(problem, solution, key, state.bound, sign, effort).first(reach, free[0])
     there = _optimum_with_limit_at(problem, key, least * math.exp(sign * 1e-9), effort)
     return None if there is None else (least, there[1])
 
 
-def _least_bound(problem: Problem, solution: Solution, key: RowKey, effort: Effort) -> float | None:
-    """Where the limit has room now, the answer changes as soon as any better design fits: one more minimisation."""
+def _least_bound(
+    problem: Problem, solution: Solution, key: RowKey, effort: Effort, reached: branch.Reached
+) -> float | None:
+    """Where the limit has room now, the answer changes as soon as any better design fits: one more minimisation.
+
+    ``reached``: see ``branch.closely``.
+    """
     parts = problem.cases or (problem,)
     now = _log_value(problem, solution)
     below = now - 2 * TIE - CHANGED * max(1.0, abs(now))
-    found = side_by_side.run([partial(_least_of_case, part, key, below, effort) for part in parts])
-    reached = [value for value in found if value is not None]
-    return float(judgement.relaxed(problem.question, key, math.exp(min(reached)))) if reached else None
+    found = side_by_side.run([partial(_least_of_case, part, key, below, effort, reached) for part in parts])
+    known = [value for value in found if value is not None]
+    return float(judgement.relaxed(problem.question, key, math.exp(min(known)))) if known else None
 
 
 def _log_value(problem: Problem, solution: Solution) -> float:
@@ -114,12 +124,14 @@ def _log_value(problem: Problem, solution: Solution) -> float:
     return aim.sign * size
 
 
-def _least_of_case(problem: Problem, key: RowKey, below: float, effort: Effort) -> float | None:
+def _least_of_case(
+    problem: Problem, key: RowKey, below: float, effort: Effort, reached: branch.Reached
+) -> float | None:
     """The (log) factor that a limit needs for a design whose goal is under ``below``."""
     c = _limit_as_goal(problem, key, extra=[ties.no_worse(problem.aim, below)])
     if c is None:
         return None
-    found = effort.search(c)
+    found = effort.search(c, reached=reached)
     return None if found.y is None else found.value
 
 
