@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_posynomials import Table, assert_sound, far_beyond_a_limit, thin_wedge
+from random_posynomials import Table, assert_sound, far_beyond_a_limit, random_programs, thin_wedge
 
 import dse
 from solvers.geometric.kernel import gp
@@ -90,3 +90,9 @@ def test_a_limit_that_curves_shortens_no_step_while_it_is_broken():
     assert r.status.tolist() == [gp.OPTIMAL]
     # 73 where every step ended close to the limit, of 2 % of the way
     assert r.iterations[0] < 20
+
+
+def test_slacks_that_follow_their_prediction_save_iterations():
+    """14.9 in the mean where slacks of 1e-4 and more had to be exact."""
+    its = np.concatenate([gp.solve(*random_programs(50 + seed, 5, 200)).iterations for seed in range(4)])
+    assert its.mean() < 13.5

@@ -18,8 +18,8 @@ FEASIBLE = 1e-9
 FIXED = 1e-11
 """A narrower interval counts as one value."""
 TINY = 1e-300
-CARRIED_SLACK = 1e-4
-"""Below it a slack may follow its linear prediction, so that curvature is no obstacle near the end."""
+FOLLOWED = 0.2
+"""So much of itself a slack may be off its linear prediction and still follow it: curvature is then no obstacle."""
 EXACT_SLACK = 1e-11
 """Below it a slack recomputed from F is mostly rounding, and is carried on by its own steps."""
 FIRST_PENALTY, TOP_PENALTY, LAST_PENALTY, DEARER = 1e2, 1e4, 1e7, 1e2
@@ -86,7 +86,7 @@ def fraction(mu: Any) -> Any:
 
 def follows(old: Any, miss: Any, step: Any, off: Any) -> Any:
     """Whether a slack is near enough to its prediction to follow it; ``off``: what it was off before."""
-    return (miss <= 0.1 * old) | (miss <= (1.0 - 0.5 * step) * off)
+    return (miss <= FOLLOWED * old) | (miss <= (1.0 - 0.5 * step) * off)
 
 
 def enough(slack: Any, old: Any, step: Any, mu: Any, multiplier: Any) -> Any:

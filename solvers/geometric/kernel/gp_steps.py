@@ -2,10 +2,11 @@
 
 Each instance is ``min w F_0(y) + rho t`` subject to ``F_k(y) <= t``, ``t >= 0`` and its box. The elastic t
 makes every start interior; it is dropped once all limits hold with room. Where limits curve along a step t
-falls by less, so that the step need not be shorter. Slacks are exact, the direction is Mehrotra's
-predictor-corrector (SIAM J. Optim. 2, 1992), primal and dual take one common step (separate ones jam). If t
-refuses to vanish, rho grows, then the objective is set aside (phase one) until the limits are proved to
-conflict or met. What jams nevertheless goes on with a monotone barrier and a line search.
+falls by less, so that the step need not be shorter; a slack that is near its linear prediction follows it,
+and the next steps bring it back. The direction is Mehrotra's predictor-corrector (SIAM J. Optim. 2, 1992),
+primal and dual take one common step (separate ones jam). If t refuses to vanish, rho grows, then the objective
+is set aside (phase one) until the limits are proved to conflict or met. What jams nevertheless goes on with a
+monotone barrier and a line search.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from dse.system.records import dataclass
 from solvers.geometric.kernel import formulas
 from solvers.geometric.kernel.formulas import (
     ANY,
-    CARRIED_SLACK,
     CUTS,
     DEARER,
     DONE,
@@ -161,7 +161,7 @@ def _trial(
         tt += np.where(tt + lift <= s.t[k], lift, 0.0)
         c = slacks(Ft, tt, yt, s.lo[k], s.hi[k], s.active[k])
     miss = np.abs(c - ahead)
-    carried = (old < CARRIED_SLACK) & formulas.follows(old, miss, by, move.off[k])
+    carried = formulas.follows(old, miss, by, move.off[k])
     good = carried | formulas.enough(c, old, by, move.mu[k][:, None], s.L[k]) | (s.active[k] == 0)
     good |= formulas.rounding(ahead, c)
     St = np.where(c >= np.where(carried, 0.5 * ahead, EXACT_SLACK), c, np.maximum(ahead, miss))

@@ -152,8 +152,7 @@ def _trial(
         c, old = w[r.St + k], w[r.S + k]
         ahead = old + a * w[r.dS + k]
         miss = abs(c - ahead)
-        # near the end a slack follows its linear prediction, so that curvature is no obstacle
-        carried = old < formulas.CARRIED_SLACK and follows(old, miss, a, abs(w[r.off + k]))
+        carried = follows(old, miss, a, abs(w[r.off + k]))
         if not (carried or enough(c, old, a, mu, w[r.L + k]) or rounding(ahead, c)):
             return False, t
         if c < (0.5 * ahead if carried else formulas.EXACT_SLACK):
