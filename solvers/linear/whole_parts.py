@@ -54,14 +54,20 @@ def whole_parts(n: Numbers) -> Array | None:
     size = np.abs(a[:, :-1]) @ np.where(n.integer, np.maximum(np.abs(n.low), np.abs(high)), 0.0) + np.abs(
         a[:, -1]
     )
-    sums, found = least[None], np.zeros((1, len(n.low)))
-    for unit, added in zip(units, rest, strict=True):
-        # what this unit adds beyond the least that it can
-        grown = sums[:, None] + (added - added.min(axis=0))
-        part, option = np.nonzero((grown <= ROOM * size).all(axis=2))
+    # what each unit adds beyond the least that it can
+    more = [r - r.min(axis=0) for r in rest]
+    # few rows are moved by several units: only these have to be added up
+    shared = sum((m.any(axis=0).astype(int) for m in more), np.zeros(len(a), int)) > 1
+    sums, picked = least[None, shared], np.zeros((1, 0), int)
+    for added in more:
+        allowed = np.flatnonzero(((least + added <= ROOM * size) | shared).all(axis=1))
+        grown = sums[:, None] + added[allowed][:, shared]
+        part, option = np.nonzero((grown <= ROOM * size[shared]).all(axis=2))
         if len(part) > MOST_PARTS:
             return None
-        sums, found = grown[part, option], found[part]
+        sums, picked = grown[part, option], np.column_stack([picked[part], allowed[option]])
+    found = np.zeros((len(picked), len(n.low)))
+    for unit, option in zip(units, picked.T, strict=True):
         found[:, unit.columns] = unit.options[option]
     return np.where(n.integer, found, n.low)
 
