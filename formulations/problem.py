@@ -110,7 +110,7 @@ class Problem:
     set for ratios whose denominator is a sum (the problem is signomial, not a GP). ``cases``: where only maxima
     stand in the way, problems with ``rows`` whose designs together are those of the question; their auxiliary
     variables stand for the maxima, and the rows that say so have the side ``maxima.SIDE``. ``known``: every metric and
-    decided variable that is a ratio of posynomials (``symbols``).
+    decided variable that is a ratio of posynomials (``symbols``). ``by_reach``: what ``reaching`` has returned.
     """
 
     question: Question
@@ -122,6 +122,7 @@ class Problem:
     program: Program | None = None
     cases: tuple[Problem, ...] = ()
     known: Mapping[str, Ratio] = field(default_factory=dict)
+    by_reach: dict[float, Problem] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def aim(self) -> Goal:
@@ -186,12 +187,14 @@ def reaching(problem: Problem, reach: float) -> Problem:
 
     A program is one for a search, for which the model does not run again: only these ends depend on their distance.
     """
-    question = replace(problem.question, reach=reach)
+    question, known = replace(problem.question, reach=reach), problem.by_reach
     if problem.program is None:
         return formulate(question)
-    if reach == problem.question.reach:
-        return problem
-    return _linear_problem(question, _variables(question), problem.program.run, searched=True)
+    known.setdefault(problem.question.reach, problem)
+    if reach not in known:
+        made = _linear_problem(question, _variables(question), problem.program.run, searched=True)
+        known[reach] = replace(made, by_reach=known)
+    return known[reach]
 
 
 def _linear_problem(

@@ -131,6 +131,11 @@ def space(question: Question) -> Space:
     return Space(found.names, found.low[0], found.high[0], found.integer, found.values, ends)
 
 
+def searched_above(question: Question) -> bool:
+    """Tell whether some decided number has an upper end that only a search has."""
+    return any(np.any(_box(question, d)[2][1]) for d in question.decide)
+
+
 def spaces(question: Question, count: int) -> Space:
     """Draw the boxes of a question at ``count`` points, along which its bounds may be arrays; see ``space``."""
     named = [d.name for d in question.decide if d.choices is not None]

@@ -117,8 +117,9 @@ def sources_of(question: Question, variables: Mapping[str, float | str]) -> Mapp
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What is known of the choices of one question, by their identity: searches, and why there is no design."""
+    """What is known of the choices of one question, by their identity: problems, searches, why there is no design."""
 
+    problems: dict[int, Problem] = dataclasses.field(default_factory=dict)
     tried: dict[int, Tried] = dataclasses.field(default_factory=dict)
     whys: dict[int, Why] = dataclasses.field(default_factory=dict)
 
@@ -148,18 +149,19 @@ def _answer(
     if brief and designs.few(question) is not None:
         # what recognition finds is told of the best choice only
         return _answer_by_listing(question, with_conflicts=with_conflicts)
-    known = None if brief or kept is None else kept.tried.get(id(question))
+    kept = kept or _Kept()
+    known = None if brief else kept.tried.get(id(question))
     if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
         tried = dataclasses.replace(known, found=known.found.tied())
     else:
-        problem = formulate(question, searched=True)
+        problem = kept.problems.get(id(question)) or formulate(question, searched=True)
+        kept.problems[id(question)] = problem
         if problem.kind is Kind.EVALUATION:
             return _evaluated_solution(question)
         tried = wider.settled(
             _searched_in_box(problem, brief=brief), lambda farther: _searched_in_box(farther, brief=brief)
         )
-    if kept is not None:
-        kept.tried[id(question)] = tried
+    kept.tried[id(question)] = tried
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
         return without_design(

@@ -191,10 +191,10 @@ def everything(question: Question) -> Grid | None:
     """
     if free(question) or any(d.choices is not None for d in question.decide):
         return None
-    where = boxes.space(question)
-    if any(own for _, own in where.ends):
+    if boxes.searched_above(question):
         # an end that is only there to have one proves nothing
         return None
+    where = boxes.space(question)
     return _every(where, where.low, where.high)
 
 

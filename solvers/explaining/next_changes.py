@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -90,7 +90,8 @@ def next_change(
     def least_bound() -> float | None:
         return None if state.binding else _least_bound(problem, solution, key, effort, reached)
 
-    (free,), (least,) = side_by_side.run([lambda: (without(),), lambda: (least_bound(),)])
+    tasks: list[Callable[[], Any]] = [without, least_bound]
+    free, least = side_by_side.run(tasks)
     if free is None:
         return None
     sign = 1.0 if key.side == "max" else -1.0
