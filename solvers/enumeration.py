@@ -124,24 +124,20 @@ def numbers(t: Table, near: Question, which: Indices) -> tuple[Mapping[str, Any]
 
 
 def metrics(t: Table, near: Question, which: Indices) -> Mapping[str, Any]:
-    """The metrics of the designs of a table, those of a mesh worked out when they are asked for."""
+    """The metrics of the designs of a table, worked out when they are asked for."""
+    mesh = t.x if t.mesh is None else t.mesh
     with np.errstate(all="ignore"):
-        if t.mesh is None:
-            every = evaluation.metrics(near, t.x)
-            wanted = evaluation.read_by_limits(t.question, every) | {*t.question.tie_order}
-            wanted |= {goal.name for goal in t.question.objectives}
-            return {n: _spread_to_points(plain(v), which) for n, v in every.items() if n in wanted}
-        flat = np.broadcast_shapes(*(v.shape for v in t.mesh.values()))
-        return _Flat(_over_mesh(near, t.mesh), flat, which, {})
+        flat = np.broadcast_shapes((1,), *(v.shape for v in mesh.values()))
+        return _Flat(_over_mesh(near, mesh, len(flat)), flat, which, {})
 
 
-def _over_mesh(near: Question, mesh: Mapping[str, Array]) -> Mapping[str, Any]:
-    """The metrics of all designs of a mesh, worked out when they are asked for, but those of a black box.
+def _over_mesh(near: Question, mesh: Mapping[str, Array], axes: int) -> Mapping[str, Any]:
+    """The metrics of all designs of a mesh of so many dimensions, worked out when asked for, but those of a black box.
 
     What depends on few of the decided quantities has few numbers.
     """
     x = mesh if near.model.black_box else {n: later(v) for n, v in mesh.items()}
-    found = evaluation.metrics(divided.before_axes(near, len(mesh)), x)
+    found = evaluation.metrics(divided.before_axes(near, axes), x)
     for value in found.values():
         if isinstance(value, Later):
             # it may be asked for at any time
@@ -203,7 +199,7 @@ def _left_by_small_limits(question: Question, every: Grid, most: int) -> Indices
         ]
         if not small:
             return None
-        of_all = evaluation.ratios(question, mesh, _over_mesh(question, mesh))
+        of_all = evaluation.ratios(question, mesh, _over_mesh(question, mesh, len(mesh)))
         broken: Any = np.zeros((1,) * len(mesh), np.int8)
         for key in small:
             own = np.asarray(of_all[key], float)

@@ -20,6 +20,17 @@ from dse.models import arithmetic
 PLAIN = (int, float, np.ndarray, np.generic)
 
 
+def _operator(made: np.ufunc, *, turned: bool = False) -> Callable[[Any, Any], Any]:
+    """Return an operator that asks no ufunc first who is to answer it: equations have thousands of them."""
+
+    def of_two(self: Later, other: Any) -> Any:
+        if not isinstance(other, TAKEN):
+            return NotImplemented
+        return Later(made, other, self) if turned else Later(made, self, other)
+
+    return of_two
+
+
 class Later(NDArrayOperatorsMixin):
     """What ``made`` makes of some numbers; ``users``: how many others still wait for it, after which it is dropped."""
 
@@ -58,17 +69,21 @@ class Later(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, made: np.ufunc, method: str, *of: Any, **more: Any) -> Any:
         """Return the same later; numbers of another arithmetic decide themselves what comes of both."""
-        if not all(isinstance(x, (Later, *PLAIN)) for x in of):
-            return NotImplemented
+        for x in of:
+            if not isinstance(x, TAKEN):
+                return NotImplemented
         if method != "__call__" or (more and more.get("out") != (self,)):
             return getattr(made, method)(*(x.values if isinstance(x, Later) else x for x in of), **more)
         return Later(made, *of)
 
+    __add__, __radd__ = _operator(np.add), _operator(np.add, turned=True)
+    __sub__, __rsub__ = _operator(np.subtract), _operator(np.subtract, turned=True)
+    __mul__, __rmul__ = _operator(np.multiply), _operator(np.multiply, turned=True)
+    __truediv__, __rtruediv__ = _operator(np.divide), _operator(np.divide, turned=True)
+
     def __pow__(self, exponent: Any) -> Any:
         # arrays have squares and roots of their own
-        return (
-            Later(operator.pow, self, exponent) if isinstance(exponent, (Later, *PLAIN)) else NotImplemented
-        )
+        return Later(operator.pow, self, exponent) if isinstance(exponent, TAKEN) else NotImplemented
 
     def __rpow__(self, base: Any) -> Any:
         return Later(operator.pow, base, self) if isinstance(base, PLAIN) else NotImplemented
@@ -96,6 +111,9 @@ class Later(NDArrayOperatorsMixin):
 
     def __float__(self) -> float:
         return float(self.values)
+
+
+TAKEN = (Later, *PLAIN)
 
 
 def later(values: NDArray[Any]) -> Later:
