@@ -50,19 +50,17 @@ class Effort:
 
     left: int = CHANGE_NODES
 
-    def search(
-        self, c: canon.Canonical, gap: float = 1e-8, reached: branch.Reached | None = None
-    ) -> branch.Found:
+    def search(self, c: canon.Canonical, reached: branch.Reached | None = None) -> branch.Found:
         """Minimise, and take what it cost off the effort."""
-        found = branch.minimise(c, gap=gap, reached=reached, most=max(1, min(PROBE, self.left)))
+        found = branch.minimise(c, gap=1e-8, reached=reached, most=max(1, min(PROBE, self.left)))
         self.left -= max(found.nodes, 1)
         return found
 
-    def least(self, parts: Sequence[Problem], *, gap: float = 1e-8, below: float = math.inf) -> branch.Found:
-        """Minimise the goal over several problems; only designs ``below`` a log value are looked for."""
-        reached = branch.Reached(0.0, below)
+    def least(self, parts: Sequence[Problem], reached: branch.Reached | None = None) -> branch.Found:
+        """Minimise the goal over several problems; only designs below what is ``reached`` are looked for."""
+        reached = reached or branch.Reached(0.0)
         arrays = [canon.canonical(p, p.goal) for p in parts]
-        found = side_by_side.run([partial(self.search, c, gap, reached) for c in arrays])
+        found = side_by_side.run([partial(self.search, c, reached=reached) for c in arrays])
         best = min(found, key=lambda f: f.value)
         unsure = best.y is None and any(f.status == branch.FAILED for f in found)
         return dataclasses.replace(best, status=branch.FAILED) if unsure else best
@@ -171,8 +169,7 @@ class _Trials:
             # what is followed back is the first change more often than not
             inside = low + (high - low) * np.arange(1, SEARCHES + 1) / (SEARCHES + 1) if i else np.zeros(0)
             at = sorted({*inside.tolist(), max(high - RESOLVED / 2, (low + high) / 2)})
-            same = np.minimum(self._least(np.array(at), self.now), self.reached)
-            found = side_by_side.run([partial(self._beaten, t, v) for t, v in zip(at, same, strict=True)])
+            found = self._beaten(at)
             better = next((i for i, f in enumerate(found) if f.y is not None), len(at))
             if self.effort.left <= 0 or any(f.status == branch.FAILED for f in found[:better]):
                 return None
@@ -273,9 +270,23 @@ class _Trials:
 
         return np.reshape(side_by_side.run([partial(one, c) for c in cases]), (len(cases), -1))
 
-    def _beaten(self, t: float, value: float) -> branch.Found:
-        """The best design at a limit, if it is better than ``value``."""
-        return self.effort.least(self._parts(t), gap=1e-8, below=value - CHANGED)
+    def _beaten(self, at: Sequence[float]) -> list[branch.Found]:
+        """The best design at each limit, if it is better than today's discrete values are there.
+
+        What these come to is worked out in the same call of the kernel as the first bounds.
+        """
+        levels = [branch.Reached(0.0) for _ in at]
+
+        def today() -> None:
+            same = np.minimum(self._least(np.array(at), self.now), self.reached)
+            for level, value in zip(levels, same, strict=True):
+                level.by(float(value) - CHANGED)
+
+        searches = [
+            partial(self.effort.least, self._parts(t), level) for t, level in zip(at, levels, strict=True)
+        ]
+        tasks: list[Callable[[], Any]] = [today, *searches]
+        return side_by_side.run(tasks)[1:]
 
     def _parts(self, t: Any) -> Sequence[Problem]:
         return _parts_with_limit_at(self.problem, self.key, self.bound * np.exp(self.sign * t))
