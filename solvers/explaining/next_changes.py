@@ -94,7 +94,8 @@ def next_change(
         return None
     sign = 1.0 if key.side == "max" else -1.0
     if least is None:
-        reach = abs(math.log(free[0].get(key.name, state.bound)) - math.log(state.bound)) + 1e-9
+        far = {**free[0], **evaluation.metrics(problem.question, free[0])}.get(key.name, state.bound)
+        reach = abs(math.log(float(far)) - math.log(state.bound)) + 1e-9
         return _Trials(problem, solution, key, state.bound, sign, effort).first(reach, free[0])
     there = _optimum_with_limit_at(problem, key, least * math.exp(sign * 1e-9), effort)
     return None if there is None else (least, there[1])
@@ -341,14 +342,12 @@ def _is_better(problem: Problem, objective: float, now: float | None) -> bool:
 def _optimum_with_limit_at(
     problem: Problem, key: RowKey, limit: float | None, effort: Effort
 ) -> tuple[dict[str, float], float] | None:
-    """All named values and the objective of an optimal design with a limit elsewhere; None where there is none."""
+    """What is decided and the objective of an optimal design with a limit elsewhere; None where there is none."""
     parts = _parts_with_limit_at(problem, key, limit)
     found = effort.least(parts)
     if found.y is None:
         return None
-    x = _design(problem, found)
-    at = evaluation.metrics(parts[0].question, x)
-    return x | {n: float(v) for n, v in at.items()}, float(parts[0].aim.to_user(found.value))
+    return _design(problem, found), float(parts[0].aim.to_user(found.value))
 
 
 def _parts_with_limit_at(problem: Problem, key: RowKey, limit: Any) -> list[Problem]:
