@@ -6,6 +6,7 @@ floats do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -145,8 +146,8 @@ def _even_power(x: Interval, ends: Interval) -> Interval:
 
 def _numbers(corners: list[Array]) -> list[Array]:
     """Products of ends; an end at infinity times zero is zero: no number inside is infinite."""
-    # a sum has no array of its own; where it is no number, some corner may be none
-    if not np.isnan(sum(c.sum() for c in corners)):
+    # where the sum of all is no number, some corner may be none
+    if not math.isnan(np.add.reduce(reduce(np.add, corners), axis=None)):
         return corners
     return [np.where(np.isnan(c), 0.0, c) for c in corners]
 
