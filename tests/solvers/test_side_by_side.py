@@ -208,3 +208,22 @@ def test_a_question_has_the_same_bits_beside_any_others(calls: list[int]) -> Non
         # bit by bit: numbers are written with all their digits
         assert repr(replace(one, seconds=0.0)) == repr(replace(two, seconds=0.0))
         assert repr(replace(one, seconds=0.0)) == repr(replace(three, seconds=0.0))
+
+
+def test_a_choice_is_formulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best one too, of which the whole answer is told, and programs with farther ends for why others have none."""
+    from formulations import problem
+    from solvers import certain
+
+    made: list[str] = []
+
+    def counted(name: str, inner: Any) -> Any:
+        return lambda *args, **options: made.append(name) or inner(*args, **options)
+
+    monkeypatch.setattr(certain, "formulate", counted("formulated", certain.formulate))
+    monkeypatch.setattr(problem, "_linear_problem", counted("built", problem._linear_problem))
+    found = dse.solve(dse.load("station_longest_mttf_in_10_kw"))
+    choices = len(found.alternatives)
+    assert made.count("formulated") == choices
+    # 8 formulated and 21 built before
+    assert made.count("built") <= 2 * choices + 1
