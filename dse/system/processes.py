@@ -13,7 +13,7 @@ from functools import lru_cache
 PARENT = "DSE_PARENT_PROCESS"
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """Names of glibc's mallopt."""
-KEPT_MEMORY, LARGEST_KEPT = 32 << 20, 4 << 20
+KEPT_MEMORY, LARGEST_KEPT = 32 << 20, 10 << 20
 """Bytes that stay with a process that frees them, and of the largest array that is among them: larger ones would add up
 to as much again as a chunk of a large grid takes."""
 

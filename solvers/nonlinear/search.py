@@ -29,7 +29,7 @@ BOXES_AT_ONCE = 512
 """Boxes of a point that are cut in a round, at most."""
 BOXES_TOGETHER = 8192
 """Boxes that are cut together: those of whole points, so that none depends on the others."""
-HALVINGS, PARTS = 2, 8
+HALVINGS, PARTS = 2, 16
 """How often a box is halved before its parts are bounded, into so many of a point in all; then once."""
 UNSUCCESSFUL_BOXES = 2000
 SMALLEST = 1e-14
