@@ -48,6 +48,11 @@ class BlockAnswers:
         self._limits = {name: i for i, name in enumerate(plan.limits)}
 
     @property
+    def wants_conflicts(self) -> bool:
+        """Whether it is kept which limits are in conflict."""
+        return "binding" in self._flat
+
+    @property
     def wants_values(self) -> bool:
         """Whether the feasible values are kept."""
         return "would_do" in self._flat
@@ -119,7 +124,10 @@ class BlockAnswers:
                     self._flat["would_do"][points, i] = found
 
     def conflicts(self, points: Points, why: Why) -> Bools:
-        """Tell why points have no design: the first minimal set of limits of each; tells for which."""
+        """Tell why points that have none have no design: the first minimal set of limits of each; tells for which."""
+        if not self.wants_conflicts:
+            self.status(points, Status.INFEASIBLE)
+            return np.ones(len(points), dtype=bool)
         found = minimal_conflicts(len(points), len(why.names), why.met, every=False, few=why.few)
         good = np.zeros(len(points), dtype=bool)
         for some, conflict in found.certain(why.names):

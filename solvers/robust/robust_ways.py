@@ -13,7 +13,7 @@ from formulations.uncertainty.measures import Quantile
 from formulations.uncertainty.wanted import Wanted, left_out
 from results.solution import Status
 from solvers.outcome import Outcome
-from solvers.robust import chances, robust_ratios, scan
+from solvers.robust import chances, each_sample, robust_ratios, scan
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.masters import robust_geometric, robust_program
 from solvers.robust.masters.robust_geometric import Found
@@ -40,6 +40,7 @@ def _found(wanted: Wanted, *, tied: bool) -> Found:
     ways: list[Callable[[], Found]] = (
         [
             lambda: robust_program.minimise(worlds, measure, kept=kept, weigh=tied, tied=tied),
+            lambda: each_sample.minimise(wanted),
             lambda: scan.minimise(wanted),
         ]
         if linear

@@ -28,8 +28,10 @@ def settled(master: Master, goal: Measured | None, u: Array) -> Array:
     held = [] if goal is None else [_no_worse(goal, u)]
     # what bounded the measure so far bounds it still
     master.rows += [_ended(c, h.end) for c in master.cuts for h in held]
-    for of in _steps(asked):
-        if not master.switches and milp_ties.alone(master.numbers(), u):
+    metrics = list(ties(asked))
+    for k, of in enumerate([*metrics, *_decided(asked)]):
+        # whether there is another design takes longer than a step where there are many: asked before and in between
+        if k in (0, len(metrics)) and not master.switches and milp_ties.alone(master.numbers(), u):
             break
         step = Measured(of, MEAN)
         master.cuts = [step.cut(u)]
@@ -52,9 +54,8 @@ def _ended(cut: Array, end: float) -> Array:
     return row
 
 
-def _steps(asked: Posed) -> Iterator[Cuts]:
-    """What ties go by, in order."""
-    yield from ties(asked)
+def _decided(asked: Posed) -> Iterator[Cuts]:
+    """What is decided, in file order."""
     p, shared = asked.program, asked.shared
     for d in p.question.decide[: milp_ties.MOST_RANGED]:
         form = p.column(d.name)[[*shared, -1]][None]
