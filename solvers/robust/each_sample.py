@@ -139,7 +139,7 @@ class _Search:
     def _examine(self, box: _Box) -> None:
         """Ask the samples whose best design lies outside a box, judge what they find, and keep the box open."""
         x, bound = box.x.copy(), box.bound.copy()
-        low, high = _ends(box.question)
+        low, high = _decided_ends(box.question)
         outside = np.flatnonzero(~((low <= x) & (x <= high)).all(1))
         best = self._best_of_each(self.wanted.worlds.some(outside), box.question)
         self.asked += outside.size
@@ -229,7 +229,7 @@ def _between(question: Question, name: str, least: float | None, most: float | N
     return replace(question, decide=tuple(closer(d) if d.name == name else d for d in question.decide))
 
 
-def _ends(question: Question) -> tuple[Array, Array]:
+def _decided_ends(question: Question) -> tuple[Array, Array]:
     """Return the ends of what is decided, as the user and the search set them."""
     low = [-np.inf if d.minimum is None else d.minimum for d in question.decide]
     high = [np.inf if d.maximum is None else d.maximum for d in question.decide]

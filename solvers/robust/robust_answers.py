@@ -7,7 +7,8 @@ A question in N worlds (``formulations.uncertainty.worlds``) is answered by the 
 - a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
 - sums over shares, counts and menus: a linear or mixed-integer master and cuts
   (``solvers.robust.masters.robust_program``);
-- whole numbers in ratios of such sums: the best design of each world bounds that of all (``solvers.robust.each_sample``);
+- whole numbers in ratios of such sums: the best design of each world bounds that of all
+  (``solvers.robust.each_sample``);
 - else boxes of designs, bounded in every world (``solvers.robust.boxes.robust_boxes``);
 - where equations have no slopes a search without proof.
 
