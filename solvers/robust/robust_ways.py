@@ -27,6 +27,8 @@ def found_by(wanted: Wanted, *, tied: bool = True) -> Found:
 
 
 def _found(wanted: Wanted, *, tied: bool) -> Found:
+    # what may fail in no sample holds in each
+    wanted = replace(wanted, chances=tuple(c for c in wanted.chances if c.may_fail))
     worlds, measure, kept = wanted.worlds, wanted.measure, wanted.kept
     question = worlds.nominal
     if not question.decide:

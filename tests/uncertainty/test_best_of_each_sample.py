@@ -69,3 +69,19 @@ def test_a_mean_of_ratios_of_many_counts_is_proved() -> None:
     assert "the best designs of each sample" in found.certificate
     assert found.gap is not None
     assert found.gap <= 1e-6
+
+
+def test_a_limit_that_may_fail_in_no_sample_holds_in_each() -> None:
+    """So many designs are there that none of 440 may fail: boxes found neither a design nor a proof."""
+    limits = {"nameplate_power": {"max": "60 W"}, "time": {"max": "1000 s"}}
+    uncertain = {
+        "bytes": {"uniform": ["200 GB", "400 GB"]},
+        "machine.a.energy_per_flop": {"uniform": ["30 pJ/flop", "90 pJ/flop"]},
+        "sampling": {"samples": 440, "method": "random"},
+    }
+    promised = {"max": "1000 s", "probability": 0.9}
+    sure = dse.solve({**WITH_A_HOST, "uncertain": uncertain, "limits": limits})
+    found = dse.solve({**WITH_A_HOST, "uncertain": uncertain, "limits": {**limits, "time": promised}})
+    assert "may fail in 0 of 440 samples" in found.measure
+    assert found.status == sure.status == "optimal"
+    assert found.objective == sure.objective
