@@ -143,10 +143,13 @@ def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, 
         def solved(w: Worlds) -> Solution:
             return answered(Asked(w, weighed, words, promised), brief=brief)
 
+        def solved_briefly(w: Worlds) -> Solution:
+            return answered(Asked(w, weighed, words, promised), brief=True, tied=False)
+
         if combinations is not None:
             solution = solved(asked.worlds(combinations, "case"))
         else:
-            solution = robust_box.answered(asked, solved)
+            solution = robust_box.answered(asked, solved, solved_briefly)
         return dataclasses.replace(solution, measure=words)
     words = _measure_words(measure, goal, drawn)
     if measure.kind == "worst" or wide:

@@ -77,14 +77,21 @@ class Boxed:
         return replace(self, nominal=change(self.nominal), samples=samples)
 
 
-def answered(asked: Boxed, solve: Solve) -> Solution:
-    """Answer a question at its worst over a box, each choice among names alone; ``solve`` answers for some worlds."""
+def answered(asked: Boxed, solve: Solve, brief: Solve) -> Solution:
+    """Answer a question at its worst over a box, each choice among names alone; ``solve`` answers for some worlds.
+
+    ``brief``: as ``solve``, without ties and without why there is no design: of choices that are not the best.
+    """
     if choices.categorical(asked.nominal):
 
-        def one(question: Question) -> Solution:
-            return answered(_boxed_with_choice(asked, question), solve)
+        def one(way: Solve, question: Question) -> Solution:
+            return answered(_boxed_with_choice(asked, question), way, way)
 
-        return choices.best_of(asked.nominal, one, one, None)
+        best = choices.best_of(asked.nominal, partial(one, brief), partial(one, solve), None)
+        if best.status is not Status.INFEASIBLE:
+            return best
+        # why there is none is told of the first choice
+        return choices.best_of(asked.nominal, partial(one, solve), partial(one, solve), None)
     names = list(asked.box)
     try:
         found, proved, corners = worst_vertices(asked)
