@@ -53,15 +53,11 @@ def slopes(
         every, forms = over.copy(), divided.forms[:, free]
         z = np.einsum("pi,qi->pq", y, divided.forms)
         for d in divided.divisors:
-            t = d.logc + np.einsum("pq,tq->pt", z, d.coordinates)
-            top = t.max(1, keepdims=True)
-            w = np.exp(t - top)
-            total = w.sum(1, keepdims=True)
-            w /= total
+            w, height = d.shares(z)
             mean = np.einsum("pt,tq->pq", w, d.coordinates)
             spread = (d.coordinates - mean[:, None]) * np.sqrt(w)[:, :, None]
             apart = np.einsum("ptq,qi->pti", spread, forms)
-            F[:, d.row] -= np.einsum("pi,i->p", y, d.base) + top[:, 0] + np.log(total[:, 0])
+            F[:, d.row] -= np.einsum("pi,i->p", y, d.base) + height
             every[:, d.row] -= d.base[free] + np.einsum("pq,qi->pi", mean, forms)
             bends.append((d.row, np.einsum("pti,ptj->pij", apart, apart)))
     m, n = F.shape[1] - 1, y.shape[1]

@@ -27,7 +27,7 @@ from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs.nodes import LEAST_WIDTH, Nodes, Relaxed
 from solvers.geometric.programs.polishing import polish
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
-from solvers.patterns import Rows, joined
+from solvers.patterns import Rows, joined, keep_least, ranks
 
 FEASIBLE = 1e-9
 NODES_IN_A_ROUND = 64
@@ -203,9 +203,8 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
 
 def _front(s: _State, nodes: Nodes) -> tuple[Nodes, Nodes]:
     """The most promising nodes of every point that may have more, and the rest."""
-    order = np.lexsort((nodes.bound, nodes.point))
-    nodes = nodes.take(order)
-    place = np.arange(order.size) - np.searchsorted(nodes.point, nodes.point)
+    nodes = nodes.take(np.lexsort((nodes.bound, nodes.point)))
+    place = ranks(nodes.point)
     least = np.full(s.value.size, np.inf)
     least[nodes.point[place == 0]] = nodes.bound[place == 0]
     most = np.where(s.value > least + s.wanted.wide, min(s.wanted.few, s.wanted.most), s.wanted.most)
@@ -346,21 +345,14 @@ def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> None:
             return
         before = s.value[nodes.point]
         if isinstance(s.by, Bounding):
-            _keep_least(s, *s.by.designs(nodes, relaxed.y))
+            points, y, value = s.by.designs(nodes, relaxed.y)
+            keep_least(s.value, s.y, points, value, y)
         else:
             points, programs = _restrictions(s.c, nodes, relaxed)
             _judge(s, points, s.by([programs])[0])
         gains = (s.value[nodes.point] < before - WORTH_A_DESCENT * gap) & ~s.ended()[nodes.point]
         nodes, relaxed = nodes.take(gains), relaxed.take(gains)
         relaxed = replace(relaxed, y=s.y[nodes.point])
-
-
-def _keep_least(s: _State, points: Indices, y: Array, value: Array) -> None:
-    """Keep the best of some designs of points, where it is better than what is known."""
-    order = np.lexsort((value, points))
-    best = order[np.unique(points[order], return_index=True)[1]]
-    best = best[value[best] < s.value[points[best]]]
-    s.y[points[best]], s.value[points[best]] = y[best], value[best]
 
 
 def _judge(s: _State, points: Indices, r: gp.Result) -> None:

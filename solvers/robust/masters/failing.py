@@ -22,6 +22,7 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.posynomial import ONE, Posynomial
 from formulations.canonical import Canonical
+from formulations.grids.divided import take
 from formulations.tolerances import HOLDS, TIE
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST
@@ -88,10 +89,6 @@ class _Programs:
     def terms(self, row: int) -> slice:
         """The terms of a row."""
         return slice(int(self.c.ptr[row]), int(self.c.ptr[row + 1]))
-
-    def of_first(self, terms: slice, points: Indices) -> Array:
-        """Coefficients (B, K) in the first sample, one behind the other: sums have the same bits beside any others."""
-        return np.ascontiguousarray(self.logs[terms, points, 0].T)
 
     def bounded(self, nodes: Nodes, level: Array) -> tuple[Nodes, Relaxed, Array]:
         """Bound nodes, and shrink them to where designs may be better than ``level``."""
@@ -189,7 +186,7 @@ class _Programs:
 
         ``slack`` (B,): of limits, in logs.
         """
-        found = [self.of_first(self.terms(q), point) for q in (0, *self.fixed)]
+        found = [self.c.logc[point, self.terms(q)] for q in (0, *self.fixed)]
         dead = self.refuted[point]
         for may_fail, rows in self.groups:
             values, fails = [], np.zeros((point.size, self.logs.shape[2]), bool)
@@ -292,10 +289,7 @@ class _Programs:
     def values(self, points: Indices, x: Mapping[str, Array]) -> tuple[Array, Array]:
         """Logarithms of designs, and of what they come to."""
         y = np.log(np.stack(list(x.values()), axis=1))
-        goal = self.terms(0)
-        t = self.of_first(goal, points) + (y[:, None] * self.c.exponents[goal]).sum(-1)
-        top = t.max(1)
-        return y, top + np.log(np.exp(t - top[:, None]).sum(1))
+        return y, canon.values(take(self.c, points), y)[:, 0]
 
 
 def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: float = np.inf) -> _Programs:
