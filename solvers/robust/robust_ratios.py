@@ -32,7 +32,8 @@ from formulations.grids.divided import take
 from formulations.problem import Goal, Row
 from formulations.tolerances import BINDS
 from formulations.uncertainty.measures import Weighing
-from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.robust import Posed
+from formulations.uncertainty.world_cuts import Point
 from formulations.uncertainty.worlds import few_at_once
 from results.solution import Status
 from solvers import side_by_side

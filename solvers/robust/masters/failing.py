@@ -24,7 +24,7 @@ from formulations.arithmetics.posynomial import ONE, Posynomial
 from formulations.canonical import Canonical
 from formulations.grids.divided import take
 from formulations.tolerances import HOLDS, TIE
-from formulations.uncertainty import robust
+from formulations.uncertainty import world_cuts
 from formulations.uncertainty.measures import WORST
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance
@@ -296,7 +296,7 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: 
     asked, goal, shape = master.asked, master.exact, (master.count, master.asked.worlds.size)
     pairs = [(ONE, ONE) if goal is None else (along(goal.numerator), along(goal.denominator))]
     # a limit that is the largest of some holds where each of them does
-    rows = [replace(r, numerator=p) for r in asked.rows for p in robust.largest_of(asked, r.numerator)]
+    rows = [replace(r, numerator=p) for r in asked.rows for p in world_cuts.largest_of(asked, r.numerator)]
     pairs += [(r.numerator, r.denominator) for r in rows]
     caps = [(cap.key, robust_caps.exact(asked, cap)) for cap in asked.worlds.caps]
     pairs += [(mean, ONE) for _, mean in caps if mean is not None]
@@ -307,7 +307,9 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: 
     first = [(in_first(top, shape), in_first(bottom, shape)) for top, bottom in pairs]
     c = canon.arrays(names, first, keys, *box, shape[:1])
     fixed = [
-        k for k, r in enumerate(rows, 1) if robust.certain(r.numerator) and robust.certain(r.denominator)
+        k
+        for k, r in enumerate(rows, 1)
+        if world_cuts.certain(r.numerator) and world_cuts.certain(r.denominator)
     ]
     fixed += range(len(rows) + 1, len(keys) + 1)
     groups = [(n.may_fail, [k for k, key in enumerate(keys, 1) if key.name in n.names]) for n in chances]
