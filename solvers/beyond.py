@@ -1,4 +1,4 @@
-"""What is beyond the ends that only a search has: boxes that cover it."""
+"""What is beyond the ends that only a search has: boxes that cover it, and whether limits leave anything there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dse.system.arrays import Array
 from formulations import evaluation
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
-from solvers.boxes import Space, space
+from solvers.boxes import Space, space, tighten
 
 
 def outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
@@ -29,6 +29,11 @@ def outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array
         )
         if low[j] > high[j]:
             return
+
+
+def nothing_beyond(question: Question) -> bool:
+    """Whether the limits certainly leave nothing beyond the ends that only a search has."""
+    return all(tighten(question, shell) is None for shell in beyond(question))
 
 
 def beyond(question: Question) -> list[Space]:

@@ -282,9 +282,7 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
         if left.size > POOL:
             left = left.take(judged(left, question, ONE).best)
     if not left.size:
-        from solvers.nonlinear.feasibility import nothing_beyond  # most questions have designs
-
-        if not nothing_beyond(question, 1)[0]:
+        if not beyond.nothing_beyond(question):
             return Outcome(Status.ERROR, message=beyond.searched(question), solver=ENUMERATION)
         text = "every combination breaks a limit, by enumeration and interval bounds"
         return Outcome(Status.INFEASIBLE, certificate=text, solver=ENUMERATION)

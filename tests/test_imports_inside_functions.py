@@ -65,7 +65,6 @@ SLOW_OWN = {
     "dse.papers": "nor the papers",
     "scenarios.define.expressions": "the grammar of [define]: most questions define nothing",
     "solvers.mechanisms.conflicts": "loaded where there is no design",
-    "solvers.nonlinear.feasibility": "loaded where there is no design",
     "solvers.nonlinear.interval": "a question loads the methods of its own class, and this is another's",
     "solvers.linear.milp_conflicts": "loaded where a program has no design",
     "solvers.linear.program_product": "a question loads the methods of its own class, and this is another's",

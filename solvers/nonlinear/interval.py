@@ -16,7 +16,6 @@ from scenarios.question import Question
 from solvers import beyond, boxes
 from solvers.boxes import Space
 from solvers.nonlinear import search
-from solvers.nonlinear.feasibility import nothing_beyond
 from solvers.nonlinear.search import Boxes, Found
 from solvers.outcome import INFEASIBLE, Outcome
 
@@ -39,7 +38,7 @@ def solve(question: Question, *, work: int = MOST_BOXES, near: Outcome | None = 
     found = search.minimise(question, where, work, first, known)
     if not found.met[0]:
         if found.status[0] == INFEASIBLE:
-            if not nothing_beyond(question, 1)[0]:
+            if not beyond.nothing_beyond(question):
                 # an end that only a search has proves nothing
                 far = _farthest(question)
                 if far is not None:

@@ -38,7 +38,6 @@ from solvers import beyond, choices
 from solvers.certain import as_closed, called_by_name, units, without_design
 from solvers.judgement import bound_of, relative_gap
 from solvers.mechanisms.why import explained
-from solvers.nonlinear.feasibility import nothing_beyond
 from solvers.outcome import ENUMERATION, Conflicts, Outcome
 from solvers.robust import robust_conflicts
 from solvers.robust.boxes import robust_boxes
@@ -145,7 +144,7 @@ def _nothing_beyond(asked: Asked, found: Found) -> bool:
     """Whether a search through boxes or lists shows, in some world, that nothing is beyond where it ended."""
     if found.outcome.solver not in (ENUMERATION, robust_boxes.SOLVER) or asked.promised or asked.worlds.caps:
         return True
-    return any(nothing_beyond(asked.worlds.at(i), 1)[0] for i in range(min(asked.worlds.size, WORLDS_ASKED)))
+    return any(beyond.nothing_beyond(asked.worlds.at(i)) for i in range(min(asked.worlds.size, WORLDS_ASKED)))
 
 
 def judged_answer(asked: Asked, found: Found) -> Solution:

@@ -18,8 +18,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from results.solution import Status
 from scenarios.question import ONE_OBJECTIVE, Question, Search
-from solvers import boxes
-from solvers.nonlinear.feasibility import nothing_beyond
+from solvers import beyond, boxes
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 from solvers.sampling.trials import MOST_TIGHTENED, WORST_GOAL, Design, Designs, Score, score
@@ -83,7 +82,7 @@ def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome
     near = replace(evaluation.nearest(question), search=None)
     found = search(near, Search(trials=trials, seed=seed))
     none = found.empty and boxes.tighten(question, boxes.space(question)) is None
-    if none and nothing_beyond(question, 1)[0]:
+    if none and beyond.nothing_beyond(question):
         text = "interval arithmetic: no part of the box can meet all limits"
         return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
     best = polished(near, found)
