@@ -238,10 +238,8 @@ def _where_alike(s: _State, nodes: Nodes, relaxed: Relaxed) -> Nodes:
     if isinstance(s.by, Bounding) or not nodes.point.size:
         return nodes
     p, level = _relaxations(s, nodes), s.best()[nodes.point] + ALIKE_NODES + relaxed.noise
-    low, high = ends_at_level(p.A, p.logc, p.ptr, p.low, p.high, relaxed.y, relaxed.force, level)
-    for v, logs in s.tight.allowed.items():
-        low[:, v] = parts.values_beside(logs, low[:, v], p.low[:, v], p.high[:, v])[1]
-        high[:, v] = parts.values_beside(logs, high[:, v], p.low[:, v], p.high[:, v])[0]
+    ends = ends_at_level(p.A, p.logc, p.ptr, p.low, p.high, relaxed.y, relaxed.force, level)
+    low, high = parts.allowed_within(s.tight, *ends, p.low, p.high)
     z_low, z_high = canon.form_box(take(s.tight, nodes.point), low, high)
     z_low, z_high = np.maximum(z_low, nodes.z_low), np.minimum(z_high, nodes.z_high)
     return replace(nodes, low=low, high=high, z_low=z_low, z_high=z_high)
@@ -279,13 +277,10 @@ def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple
         now, relaxed, bound = s.by.bounded(now, s.best()[now.point])
         return _raised(now, relaxed, bound, bound < np.inf)
     asked = [_relaxations(s, now)] if now.point.size else []
-    points = np.zeros(0, np.intp)
-    if seeds is not None:
-        points, programs = _restrictions(s.c, *seeds)
-        asked.append(programs)
-    results = s.by(asked)
-    if seeds is not None:
-        _judge(s, points, results.pop())
+    sought = None if seeds is None else _restrictions(s.c, *seeds)
+    results = s.by(asked if sought is None else [*asked, sought[1]])
+    if sought is not None:
+        _judge(s, sought[0], results.pop())
     if not results:
         return now, Relaxed(now.low, np.zeros((0, s.tight.ptr.size - 2)), now.bound)
     r = results[0]

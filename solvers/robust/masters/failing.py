@@ -129,7 +129,7 @@ class _Programs:
                 # the factor is what is minimised
                 inner[0][:, -1] = np.maximum(inner[0][:, -1], proved)
                 inner[1][:, -1] = np.minimum(inner[1][:, -1], level[some])
-            inner = self._allowed_within(*inner, low[some], high[some])
+            inner = parts.allowed_within(self.c, *inner, low[some], high[some])
             empty = np.asarray((inner[0] > inner[1]).any(1))
             bound[some] = np.where(empty, np.maximum(bound[some], level[some]), bound[some])
             bound[some] = np.where(bound[some] >= self.enough, np.inf, bound[some])
@@ -169,15 +169,9 @@ class _Programs:
         ends = np.where(np.isfinite(r.bound) & (r.status != INFEASIBLE), r.bound, -np.inf)
         least, most = ends.reshape(2, n, some.size).transpose(0, 2, 1)
         low[some], high[some] = np.maximum(low[some], least), np.minimum(high[some], -most)
-        low[some], high[some] = self._allowed_within(low[some], high[some], low[some], high[some])
+        low[some], high[some] = parts.allowed_within(self.c, low[some], high[some], low[some], high[some])
         crossed = np.asarray((low > high).any(1))
         return np.where(crossed[:, None], high, low), np.where(crossed[:, None], low, high)
-
-    def _allowed_within(self, low: Array, high: Array, least: Array, most: Array) -> tuple[Array, Array]:
-        for v, logs in self.c.allowed.items():
-            low[:, v] = parts.values_beside(logs, low[:, v], least[:, v], most[:, v])[1]
-            high[:, v] = parts.values_beside(logs, high[:, v], least[:, v], most[:, v])[0]
-        return low, high
 
     def _coefficients(
         self, point: Indices, low: Array, high: Array, at: Array, slack: Array
