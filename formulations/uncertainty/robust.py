@@ -137,14 +137,13 @@ def kept(asked: Posed, names: frozenset[str] | None) -> Posed:
     if names is None:
         return asked
     worlds = replace(asked.worlds, caps=tuple(c for c in asked.worlds.caps if c.name in names))
-    variables = tuple(v if v.name in names else _without_bounds(v) for v in asked.variables)
+    # a box would keep the user's bounds otherwise
+    variables = tuple(
+        v if v.name in names else replace(v, decision=replace(v.decision, minimum=None, maximum=None))
+        for v in asked.variables
+    )
     rows = tuple(r for r in asked.rows if r.key.name in names)
     return replace(asked, worlds=worlds, variables=variables, rows=rows)
-
-
-def _without_bounds(v: Variable) -> Variable:
-    """Return a variable without the user's bounds, which its box would keep otherwise."""
-    return replace(v, decision=replace(v.decision, minimum=None, maximum=None))
 
 
 def _posed_by_world(worlds: Worlds, nominal: Problem, why: str) -> Posed:

@@ -25,7 +25,7 @@ from formulations.pyomo_models.log_program import log_program
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
-from solvers import boxes
+from solvers import boxes, judgement
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 
@@ -85,7 +85,7 @@ def heard(question: Question, where: boxes.Space, program: LogProgram, word: dic
         return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
     bound = None if word.get("bound") is None else program.objective(word["bound"])
     value = 1 / goal[0] if question.objectives[0].maximize else goal[0]
-    closed = bound is not None and abs(value - bound) <= question.gap * max(abs(value), 1e-12)
+    closed = bound is not None and judgement.relative_gap(value, bound) <= question.gap
     text = f"bound of SCIP's branch and bound (status {word['status']}), floating point"
     return Outcome(Status.OPTIMAL if closed else Status.FEASIBLE, x, bound, text, SOLVER)
 

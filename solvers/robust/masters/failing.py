@@ -39,7 +39,7 @@ from solvers.mechanisms import conflicts
 from solvers.outcome import INFEASIBLE, OPTIMAL
 from solvers.robust.masters import at_points, robust_caps
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.levels import FARTHEST, giving, that_may_fail, without_failing
+from solvers.robust.masters.levels import FARTHEST, giving, without_failing
 from solvers.robust.masters.master import WORLD_BROKEN, Master, along, in_first
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
@@ -372,7 +372,7 @@ def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> tup
     Where some may fail the least factor by which these would have to give is searched, until it is known whether that
     is 1: without a level to be beaten nodes would not shrink.
     """
-    may_fail = that_may_fail(asked, chances)
+    may_fail = {r.key for r in asked.rows if any(r.key.name in c.names for c in chances)}
     if not may_fail:
         return at_points.hold_together(Master(replace(asked, goal=None), WORST), solve)
     # a factor of a half is as good as any below, where limits may be kept by ever more of something

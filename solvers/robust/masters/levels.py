@@ -113,11 +113,6 @@ def giving(
     return Master(posed, WORST, goal, eased=frozenset(keys))
 
 
-def that_may_fail(asked: Posed, chances: Sequence[Chance]) -> set[RowKey]:
-    """Return the limits that may fail in some samples."""
-    return {r.key for r in asked.rows if any(r.key.name in c.names for c in chances)}
-
-
 def without_failing(master: Master, chances: Sequence[Chance], x: Point) -> Master:
     """Return what is asked without the samples that fail most at designs (P, 1), as many as may fail."""
     at, found = master.judged(x), dict[str, Bools]()

@@ -22,7 +22,6 @@ import numpy as np
 from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.canonical import Canonical
 from formulations.grids.divided import take
 from formulations.problem import Kind
 from formulations.row_keys import RowKey
@@ -129,31 +128,25 @@ def _any_design(asked: Posed) -> Found:
     return dataclasses.replace(found, outcome=outcome)
 
 
-def _in_worlds(asked: Posed) -> Canonical:
-    """The objective and rows as arrays, with a point for each world of each point that is measured."""
-    goal, worlds = asked.goal, asked.worlds
-    assert goal is not None, "there is an objective"
-    names = tuple(v.name for v in asked.variables)
-    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in asked.rows)]
-    shape = (worlds.points, worlds.size)
-    # no bound may rest on an end that only a search has
-    *ends, allowed = canon.boxes(asked.variables, shape[:1], far=True)
-    low, high = (np.repeat(end, worlds.size, axis=0) for end in ends)
-    c = canon.arrays(names, pairs, tuple(r.key for r in asked.rows), low, high, allowed, shape)
-    return take(c, np.arange(len(low)).reshape(shape)[:, : worlds.measured].reshape(-1))
-
-
 def endless(asked: Posed) -> tuple[str, bool] | None:
     """Name a variable along which the objective improves for ever in every world, and whether it falls.
 
     That follows from exponents, which are the same in all worlds. None where there is none, or equations are others.
     """
-    posed = [r for r in (asked.goal, *asked.rows) if r is not None]
+    posed, worlds = [r for r in (asked.goal, *asked.rows) if r is not None], asked.worlds
     plain = all(r.denominator.is_monomial and not world_cuts.has_maxima(r.numerator) for r in posed)
-    if asked.goal is None or asked.worlds.caps or not plain:
+    if asked.goal is None or worlds.caps or not plain:
         return None
-    c = _in_worlds(asked)
-    return runaway(take(c, [0]), asked.variables) if np.isfinite(c.logc).all() else None
+    names, keys, shape = (
+        tuple(v.name for v in asked.variables),
+        tuple(r.key for r in asked.rows),
+        (worlds.size,),
+    )
+    # no bound may rest on an end that only a search has
+    box = canon.boxes(asked.variables, shape, far=True)
+    c = canon.arrays(names, [(r.numerator, r.denominator) for r in posed], keys, *box, shape)
+    there = np.isfinite(c.logc[: worlds.measured]).all()
+    return runaway(take(c, [0]), asked.variables) if there else None
 
 
 def _search_alone(master: Master, *, tied: bool) -> tuple[Point, Array, tuple[structured.Searched, Optimum]]:
