@@ -8,9 +8,10 @@ it at y. Either kind is a *cut*: below the true function everywhere, equal to it
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -98,10 +99,7 @@ def own_power(p: Posynomial, power: float) -> Posynomial | None:
         return p.power(power)
     if power != int(power) or not 0 < power <= 4:
         return None
-    product = p
-    for _ in range(int(power) - 1):
-        product = product * p
-    return product
+    return reduce(operator.mul, [p] * int(power))
 
 
 def _cut_of_maximum_power(asked: Posed, name: str, power: float, x: Point) -> Posynomial:

@@ -43,6 +43,7 @@ from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs import tree
 from solvers.geometric.programs.branch import PART_FOR_NODES, TIGHT
+from solvers.geometric.programs.multipliers import held_whole
 from solvers.geometric.programs.nodes import Nodes, Relaxed
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.outcome import Outcome
@@ -235,9 +236,7 @@ class _Mean:
 
     def _near(self, points: Indices, at: Array) -> tuple[Array, Array]:
         """Designs of the least measure with tangents below the divisors ``at`` designs, and what limits are worth."""
-        c = take(self.limits, points)
-        low, high, whole = c.low.copy(), c.high.copy(), list(c.allowed)
-        low[:, whole] = high[:, whole] = at[:, whole]
+        c = held_whole(take(self.limits, points), at)
         z = np.einsum("pv,qv->pq", at, c.forms)
 
         def worlds(some: Indices) -> Lines:
@@ -245,7 +244,7 @@ class _Mean:
             line = self._divisor(own).tangent(there[:, None])
             return own, *line, there
 
-        y, _, force = self._solved(points, worlds, (*canon.restriction(c, at), c.ptr), (low, high), None)
+        y, _, force = self._solved(points, worlds, (*canon.restriction(c, at), c.ptr), (c.low, c.high), None)
         return y, force
 
     def forces(self, points: Indices, y: Array) -> Array:
