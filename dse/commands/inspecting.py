@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
-from dse.commands.answering import mistakes
+from dse.commands.answering import mistakes_as_json
 from dse.commands.terminal import hints
-from dse.commands.terminal.door import ANSWERED, WRONG, folder_for
+from dse.commands.terminal.door import ANSWERED, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json
 from dse.names import some_of
 from dse.system.records import dataclass
 from results.stores.files.storage import local
-from scenarios import ScenarioError
 
 if TYPE_CHECKING:
     from formulations.problem import Problem
@@ -38,18 +37,13 @@ MOST_FILES = 100
 @SCENARIO
 @MACHINE
 @AS_JSON
+@mistakes_as_json
 def check(scenario: str, machine: str | None, as_json: bool) -> int:
     """Check a scenario, and say what it asks."""
     from dse import api
 
-    try:
-        asked = api.load(scenario, machine)
-        told = _described(asked)
-    except ScenarioError as problem:
-        if not as_json:
-            raise
-        say_json(mistakes(problem))
-        return WRONG
+    asked = api.load(scenario, machine)
+    told = _described(asked)
     if as_json:
         say_json({"ok": True, **told})
         return ANSWERED
