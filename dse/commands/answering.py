@@ -230,7 +230,7 @@ def _fronts(
         from results.uncertainty import kept
 
         show_fronts(found, dataset, scenario, written)
-        show_measures(found.question())
+        show_measures(found.grid.first)
         show_kept(dataset, kept.judged(dataset))
 
     _write_fronts(dataset, record, outputs, None if as_json else shown)

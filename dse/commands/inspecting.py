@@ -67,7 +67,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
     from solvers.choices import combinations
 
     grid = scenarios.grid(asked)
-    question = grid.question((0,) * len(grid.axes))
+    question = grid.first
     asked_about = list(itertools.islice(map(grid.question, grid.kinds()), MOST_KINDS))
     classes: dict[str, None] = {}
     because: dict[str, None] = {}
@@ -235,7 +235,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     asked = api.load(scenario, machine)
     grid = scenarios.grid(asked)
     # limits within a share of an optimum are shown with their numbers
-    asked_first = grid.question((0,) * len(grid.axes))
+    asked_first = grid.first
     first = anchors.anchored(asked_first, lambda q: answer(q, neighbours=False)).question
     choice, question = next(combinations(first))
     if form and output:
