@@ -71,10 +71,14 @@ class Divisor:
         _, total, top = self._terms(z)
         return np.asarray(top + np.log(total))
 
+    def shares(self, z: Array) -> tuple[Array, Array]:
+        """Parts (..., t) that the terms have in their sum at z, and h(z)."""
+        terms, total, top = self._terms(z)
+        return np.asarray(terms / total[..., None]), np.asarray(top + np.log(total))
+
     def slope(self, z: Array) -> Array:
         """Gradient of h at z, shape (..., q)."""
-        terms, total, _ = self._terms(z)
-        return np.asarray(np.einsum("...t,tq->...q", terms / total[..., None], self.coordinates))
+        return np.asarray(np.einsum("...t,tq->...q", self.shares(z)[0], self.coordinates))
 
     def secant(self, z_low: Array, z_high: Array) -> tuple[Array, Array]:
         """Slope (..., q) and height at 0 (...) of an affine function that is above h on z_low..z_high (..., q)."""

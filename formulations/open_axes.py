@@ -37,7 +37,7 @@ def axes(grid: Grid) -> Axes:
     """Find the axes along which the structure of the model does not change."""
     shut = {axis.name: why for i, axis in enumerate(grid.axes) if (why := _shut(grid, i))}
     left = [i for i, axis in enumerate(grid.axes) if axis.name not in shut]
-    first = next(combinations(grid.question((0,) * len(grid.axes))))[1]
+    first = next(combinations(grid.first))[1]
     for kept in (left[:n] for n in range(len(left), 0, -1)):
         why = _why_not_together(grid, kept, formulate(first))
         if not why:
@@ -61,7 +61,7 @@ def _shut(grid: Grid, i: int) -> str:
     if not (values > 0).all() or not np.isfinite(values).all():
         return "where it is not positive, terms vanish or change their sign"
     if aim.kind == "limit":
-        question = grid.question((0,) * len(grid.axes))
+        question = grid.first
         if composed.may_be_negative(question.model, aim.name):
             return "what it limits may be negative"
         if aim.name in {d.name for d in question.decide}:

@@ -14,14 +14,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import maxima, posynomial
 from formulations.arithmetics.many import plain
-from formulations.arithmetics.posynomial import (
-    LogMonomial,
-    NotPosynomial,
-    Posynomial,
-    Ratio,
-    linear_row,
-    symbol,
-)
+from formulations.arithmetics.posynomial import LogMonomial, NotPosynomial, Posynomial, Ratio, symbol
 from formulations.programs.program import Program, Run, is_linear, program, run_again
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
@@ -153,22 +146,20 @@ def formulate(question: Question, *, searched: bool = False) -> Problem:
         return Problem(question, Kind.BLACK_BOX, variables, None, None, f"it {question.model.black_box}")
     if is_linear(question):
         return _linear_problem(question, variables, searched=searched)
-    far = evaluation.farthest(question)
     try:
         stated = _, known, goal, rows = _with_maxima(question)
         cases = _cases(question, stated)
     except NotPosynomial as refusal:
-        return _without_structure(far, refusal)
+        return _without_structure(question, refusal)
     if cases:
         asked, variables = cases[0].question, tuple(v for v in cases[0].variables if not v.auxiliary)
         kind = cases[0].kind if len(cases) == 1 else kind_of(variables, Kind.NLP)
         limits = [f"limit {r.key.name} ({r.key.side})" for r in rows if _holds_maximum(r)]
-        where = [*limits, *([f"objective {goal.name}"] if goal is not None else [])][0]
-        why = f"the {where} holds {LARGER}"
+        why = f"the {[*limits, f'objective {goal and goal.name}'][0]} holds {LARGER}"
         return Problem(asked, kind, variables, None, None, why, cases=cases, known=known)
     refusal_text = _signomial(goal, rows)
     kind = kind_of(variables, Kind.LP if _affine(goal, rows) else Kind.NLP if refusal_text else Kind.GP)
-    asked = far if refusal_text or kind in WHOLE.values() else question
+    asked = evaluation.farthest(question) if refusal_text or kind in WHOLE.values() else question
     return Problem(asked, kind, _variables(asked), goal, rows, refusal_text, known=known)
 
 
@@ -177,7 +168,8 @@ def kind_of(variables: Sequence[Variable], continuous: Kind) -> Kind:
     return WHOLE[continuous] if any(v.discrete for v in variables) else continuous
 
 
-def _without_structure(far: Question, refusal: NotPosynomial) -> Problem:
+def _without_structure(question: Question, refusal: NotPosynomial) -> Problem:
+    far = evaluation.farthest(question)
     variables = _variables(far)
     return Problem(far, kind_of(variables, Kind.NLP), variables, None, None, str(refusal))
 
@@ -203,7 +195,7 @@ def _linear_problem(
     try:
         made = program(question, known or run_again(question), searched=searched)
     except NotPosynomial as refusal:
-        return _without_structure(evaluation.farthest(question), refusal)
+        return _without_structure(question, refusal)
     kind = Kind.MILP if made.integer.any() else Kind.LP
     return Problem(question, kind, variables, None, None, program=made)
 
@@ -248,8 +240,7 @@ def at_many(first: Sequence[Problem], question: Question) -> tuple[Problem, ...]
         return (Problem(question, first[0].kind, tuple(variables), goal, rows, known=known),)
     with np.errstate(all="ignore"):  # what is no number at a point is left out there
         ends = taken.ends({v.name: _widest(v) for v in variables})
-    made = (_case(question, goal, rows, variables, way, ends) for way in _ways(question, stated))
-    cases = tuple(replace(case, known=known) for case in made)
+    cases = tuple(_case(question, stated, variables, way, ends) for way in _ways(question, stated))
     found = [{r.key for r in case.rows or ()} for case in cases]
     return cases if all({r.key for r in case.rows or ()} in found for case in first) else ()
 
@@ -275,17 +266,18 @@ def _with_maxima(question: Question) -> Stated:
 
 def _cases(question: Question, stated: Stated) -> tuple[Problem, ...]:
     """One problem per way the maxima of goal and rows can be held; none where there are no maxima in them."""
-    taken, known, goal, rows = stated
-    if not any(_holds_maximum(one) for one in _stated(goal, rows)):
+    taken, _, goal, rows = stated
+    if not any(map(_holds_maximum, _stated(goal, rows))):
         return ()
     ways = _ways(question, stated)
-    convex = len(ways) == 1 and not _signomial(goal, (*rows, *_held(ways[0])))
-    variables = _variables(question)
-    if not convex or any(v.discrete for v in variables):
-        question = evaluation.farthest(question)
-        variables = _variables(question)
-    ends = taken.ends({v.name: (v.low, v.high) for v in variables})
-    return tuple(replace(_case(question, goal, rows, variables, way, ends), known=known) for way in ways)
+
+    def made(asked: Question) -> tuple[Problem, ...]:
+        variables = _variables(asked)
+        ends = taken.ends({v.name: (v.low, v.high) for v in variables})
+        return tuple(_case(asked, stated, variables, way, ends) for way in ways)
+
+    cases = made(question)
+    return cases if [case.kind for case in cases] == [Kind.GP] else made(evaluation.farthest(question))
 
 
 def _ways(question: Question, stated: Stated) -> list[maxima.Alternative]:
@@ -308,22 +300,17 @@ def _holds_maximum(stated: Row | Goal) -> bool:
 
 def _case(
     question: Question,
-    goal: Goal | None,
-    rows: tuple[Row, ...],
+    stated: Stated,
     variables: Sequence[Variable],
     way: maxima.Alternative,
     ends: maxima.Ends,
 ) -> Problem:
+    _, known, goal, rows = stated
     more = tuple(Variable(n, *ends[n], False, False, Decision(n), auxiliary=True) for n in way.names)
-    every = (*rows, *_held(way))
+    every = (*rows, *(Row(key, *pair) for key, pair in way.rows.items()))
     refusal = _signomial(goal, every)
     kind = kind_of(variables, Kind.NLP if refusal else Kind.GP)
-    return Problem(question, kind, (*variables, *more), goal, every, refusal)
-
-
-def _held(way: maxima.Alternative) -> tuple[Row, ...]:
-    """The rows that hold maxima in one way."""
-    return tuple(Row(key, *pair) for key, pair in way.rows.items())
+    return Problem(question, kind, (*variables, *more), goal, every, refusal, known=known)
 
 
 def _variables(question: Question) -> tuple[Variable, ...]:
@@ -405,5 +392,5 @@ def _affine(goal: Goal | None, rows: tuple[Row, ...]) -> bool:
     if goal is None or goal.log2:
         return False
     metric, rest = (goal.numerator, goal.denominator) if goal.sign > 0 else (goal.denominator, goal.numerator)
-    sides = (side for r in rows for side in linear_row(r.numerator, r.denominator))
+    sides = (side for r in rows for side in posynomial.linear_row(r.numerator, r.denominator))
     return metric.is_affine and rest.same_as(posynomial.ONE) and all(side.is_affine for side in sides)

@@ -48,7 +48,7 @@ def of_solution(solution: Facts) -> Designs | None:
     grid = asked.grid(solution.scenario) if solution.metrics else None
     if grid is None:
         return None
-    question = _question_with_choices(grid.question((0,) * len(grid.axes)), solution.variables)
+    question = _question_with_choices(grid.first, solution.variables)
     known = {**solution.given, **solution.variables, **solution.metrics}
     numbers = {n: v for n, v in known.items() if not isinstance(v, str)}
     named = {n: v for n, v in known.items() if isinstance(v, str)}

@@ -48,8 +48,8 @@ class Space:
     values: tuple[Array | None, ...]
     ends: tuple[tuple[Any, Any], ...]
 
-    def at(self, points: Indices) -> Space:
-        """Return the boxes of some of many points."""
+    def at(self, points: Indices | int) -> Space:
+        """Return the boxes of some of many points, or that of one."""
 
         def own(end: Any) -> Any:
             return end[points] if isinstance(end, np.ndarray) else end
@@ -126,9 +126,7 @@ def _slack(x: Array) -> Array:
 
 def space(question: Question) -> Space:
     """Draw the box of a question; raises CannotTake where a decided variable is a choice among names."""
-    found = spaces(question, 1)
-    ends = tuple((bool(below), bool(above)) for below, above in found.ends)
-    return Space(found.names, found.low[0], found.high[0], found.integer, found.values, ends)
+    return spaces(question, 1).at(0)
 
 
 def searched_above(question: Question) -> bool:
@@ -228,7 +226,14 @@ def measured(question: Question, x: Array) -> tuple[Array, Array]:
 def enclose(question: Question, low: Array, high: Array) -> Enclosure:
     """Bound every limit and the objective over boxes, by plain intervals and by their slopes."""
     inputs = Slope.inputs(low, centres(low, high), high)
-    return enclosure(*_rows_with_slopes(question, inputs), low.shape)
+    x = {d.name: s for d, s in zip(question.decide, inputs, strict=True)}
+    with np.errstate(all="ignore"):
+        rows, goal = numbers(question, x)
+        found = [inputs[0].of(v) for v in rows.values()]
+        if question.objectives:
+            s = inputs[0].of(goal)
+            found.append(s.reciprocal() if question.objectives[0].maximize else s)
+    return enclosure(tuple(rows), found, low.shape)
 
 
 def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ...]) -> Enclosure:
@@ -260,18 +265,6 @@ def steepness(e: Enclosure, wanted: Any = True) -> Array:
     matters = np.concatenate([e.high[: len(e.keys)] > 1.0, goal])
     most = np.where(matters[:, None], steep, 0.0).max(0, initial=0.0).T
     return np.asarray(np.clip(np.nan_to_num(most, nan=1.0, posinf=1e3), 1e-12, 1e3))
-
-
-def _rows_with_slopes(question: Question, inputs: list[Slope]) -> tuple[tuple[RowKey, ...], list[Slope]]:
-    """Limits, then what is minimised, with their slopes."""
-    x = {d.name: s for d, s in zip(question.decide, inputs, strict=True)}
-    with np.errstate(all="ignore"):
-        rows, goal = numbers(question, x)
-        found = [inputs[0].of(v) for v in rows.values()]
-        if question.objectives:
-            s = inputs[0].of(goal)
-            found.append(s.reciprocal() if question.objectives[0].maximize else s)
-    return tuple(rows), found
 
 
 def _stack(values: list[Array], shape: tuple[int, ...]) -> Array:

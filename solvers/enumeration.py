@@ -17,7 +17,7 @@ from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Indices, Points
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.later import Later, later
+from formulations.arithmetics.later import Later, kept, later
 from formulations.arithmetics.many import plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
@@ -137,12 +137,7 @@ def _over_mesh(near: Question, mesh: Mapping[str, Array], axes: int) -> Mapping[
     What depends on few of the decided quantities has few numbers.
     """
     x = mesh if near.model.black_box else {n: later(v) for n, v in mesh.items()}
-    found = evaluation.metrics(divided.before_axes(near, axes), x)
-    for value in found.values():
-        if isinstance(value, Later):
-            # it may be asked for at any time
-            value.users += 1
-    return found
+    return kept(evaluation.metrics(divided.before_axes(near, axes), x))
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ def chosen(grid: Grid) -> Choice:
 
 def _cheaper_choices(grid: Grid, table: Offer) -> Offer:
     """Return the table of all designs, or choices among names by structure where the grid is declared less work so."""
-    alone = work.alone(grid.question((0,) * len(grid.axes)))
+    alone = work.alone(grid.first)
 
     def declared(offer: Offer) -> float:
         return math.inf if offer.path is None else offer.path.work + (1.0 - offer.share) * alone
@@ -117,7 +117,7 @@ def _cheaper_choices(grid: Grid, table: Offer) -> Offer:
 
 def _no_way(grid: Grid) -> str:
     """Say why no way takes the question of a grid, and what would make it go at once."""
-    question = grid.question((0,) * len(grid.axes))
+    question = grid.first
     if question.decide and not question.objectives:
         return NO_OBJECTIVE
     if len(question.objectives) > 1:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dse.system.arrays import Bools, Indices
+from dse.system.arrays import Array, Bools, Indices
 
 
 class Rows:
@@ -36,6 +37,19 @@ def joined(parts: Sequence[Some]) -> Some:
     """Return all rows of several records, one after the other."""
     kind = type(parts[0])
     return kind(*(np.concatenate([getattr(p, name) for p in parts]) for name in kind.__slots__))
+
+
+def ranks(owner: NDArray[Any]) -> Indices:
+    """Return of rows that are sorted by their owners which of its owner's each is, from 0."""
+    return np.arange(owner.size) - np.searchsorted(owner, owner)
+
+
+def keep_least(value: Array, design: Array, owner: Indices, found: Array, x: Array) -> None:
+    """Take over of designs ``x``, each with what it ``found``, the least of each owner if it is below its ``value``."""
+    least = value.copy()
+    np.minimum.at(least, owner, found)
+    gain = np.flatnonzero((found < value[owner]) & (found == least[owner]))
+    value[owner[gain]], design[owner[gain]] = found[gain], x[gain]
 
 
 def groups(patterns: Bools) -> Iterator[tuple[Indices, Bools]]:

@@ -92,7 +92,7 @@ def _class(problem: Problem) -> str:
 
 def first_problem(grid: Grid) -> Problem | None:
     """Return the question at the first point in mathematics (of the first of its choices); None where it cannot be."""
-    return _formulated(next(asked for _, asked in combinations(grid.question((0,) * len(grid.axes)))))
+    return _formulated(next(asked for _, asked in combinations(grid.first)))
 
 
 def terms(problem: Problem | None) -> int:

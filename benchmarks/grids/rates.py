@@ -31,20 +31,8 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).with_name("rates.csv")
-HEADER = (
-    "scenario",
-    "machine",
-    "points",
-    "class",
-    "axes",
-    "seconds",
-    "rate",
-    "goal",
-    "way",
-    "singly",
-    "why",
-    "status",
-)
+ROW = ("scenario", "machine", "points")
+HEADER = (*ROW, "class", "axes", "seconds", "rate", "goal", "way", "singly", "why", "status")
 SIDES = {9: 3, 36: 6, 200: 14, 1000: 32, 40_000: 200}
 SMALL, SINGLES = 500, 9
 """Points up to which a grid is held against its points one by one, and how many of these are answered so."""
@@ -106,16 +94,16 @@ def main() -> None:
                 continue
             row = _row(name, machine, asked.points, asked.most)
             if row:
-                out.writerow({"scenario": name, "machine": machine, "points": asked.points, **row})
+                out.writerow(dict(zip(ROW, (name, machine, asked.points), strict=True)) | row)
                 file.flush()
                 print(name, machine, row.get("class"), row.get("rate"), row.get("status"), flush=True)
 
 
-def _read(table: Path) -> set[tuple[str, str, str]]:
+def _read(table: Path) -> set[tuple[str, ...]]:
     if not table.exists():
         return set()
     with table.open(newline="") as file:
-        return {(r["scenario"], r["machine"], r["points"]) for r in csv.DictReader(file)}
+        return {tuple(r[name] for name in ROW) for r in csv.DictReader(file)}
 
 
 def _rows(names: list[str], everywhere: bool) -> Iterator[tuple[str, str]]:

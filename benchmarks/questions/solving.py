@@ -64,7 +64,7 @@ def optimum(asked: Question) -> float:
     """Only formulate a question and find its certified minimum."""
     problem = formulate(asked)
     assert problem.goal is not None, "the question has an objective"
-    return problem.goal.to_user(branch.minimise(canonical(problem, problem.goal)).value)
+    return problem.goal.to_user(branch.closely(canonical(problem, problem.goal)).value[0])
 
 
 def _whole(asked: Question, task: Callable[[Question], Any] = objective, bound: str = "yes") -> Way:
@@ -216,8 +216,8 @@ def _conflict() -> Bench:
 
     def proof(asked: Question) -> None:
         problem = formulate(asked)
-        found = branch.minimise(canonical(problem, problem.goal))
-        assert found.status == branch.INFEASIBLE, "the two limits conflict"
+        found = branch.closely(canonical(problem, problem.goal))
+        assert found.status[0] == branch.INFEASIBLE, "the two limits conflict"
 
     return Bench(
         "infeasible: which limits conflict, and the values that make it feasible",

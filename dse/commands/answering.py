@@ -230,7 +230,7 @@ def _fronts(
         from results.uncertainty import kept
 
         show_fronts(found, dataset, scenario, written)
-        show_measures(found.question())
+        show_measures(found.grid.first)
         show_kept(dataset, kept.judged(dataset))
 
     _write_fronts(dataset, record, outputs, None if as_json else shown)
@@ -278,14 +278,13 @@ def _check_picture(asked: Scenario) -> None:
 
 def _write_front(dataset: xr.Dataset, record: dict[str, Any], file: Path) -> None:
     from results.export import formats
-    from results.stores.files.storage import replacing
+    from results.stores.files.storage import write_text
 
     folder_for(file)
-    if file.suffix != RECORD:
+    if file.suffix == RECORD:
+        write_text(file, json.dumps(record, indent=2, ensure_ascii=False))
+    else:
         formats.write(dataset, file)
-        return
-    with replacing(file) as writing:
-        writing.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
 @click.command()

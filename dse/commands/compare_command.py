@@ -14,7 +14,7 @@ from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, folder_
 from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import local, replacing
+from results.stores.files.storage import local, write_text
 
 if TYPE_CHECKING:
     from results.side_by_side.comparison import Comparison
@@ -116,8 +116,7 @@ def _write(found: Comparison, output: str) -> None:
     folder_for(output)
     target = Path(output)
     if target.suffix == RECORD:
-        with replacing(target) as writing:
-            writing.write_text(json.dumps(found.record(), indent=2, ensure_ascii=False), encoding="utf-8")
+        write_text(target, json.dumps(found.record(), indent=2, ensure_ascii=False))
     elif target.suffix == PAGE:
         comparison_page.save(found, target)
     elif target.suffix.lower() in PICTURES:

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
-from dse.commands.answering import mistakes
+from dse.commands.answering import mistakes_as_json
 from dse.commands.terminal import hints
-from dse.commands.terminal.door import ANSWERED, WRONG, folder_for
+from dse.commands.terminal.door import ANSWERED, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json
 from dse.names import some_of
 from dse.system.records import dataclass
 from results.stores.files.storage import local
-from scenarios import ScenarioError
 
 if TYPE_CHECKING:
     from formulations.problem import Problem
@@ -38,18 +37,13 @@ MOST_FILES = 100
 @SCENARIO
 @MACHINE
 @AS_JSON
+@mistakes_as_json
 def check(scenario: str, machine: str | None, as_json: bool) -> int:
     """Check a scenario, and say what it asks."""
     from dse import api
 
-    try:
-        asked = api.load(scenario, machine)
-        told = _described(asked)
-    except ScenarioError as problem:
-        if not as_json:
-            raise
-        say_json(mistakes(problem))
-        return WRONG
+    asked = api.load(scenario, machine)
+    told = _described(asked)
     if as_json:
         say_json({"ok": True, **told})
         return ANSWERED
@@ -73,7 +67,7 @@ def _described(asked: Scenario) -> dict[str, Any]:
     from solvers.choices import combinations
 
     grid = scenarios.grid(asked)
-    question = grid.question((0,) * len(grid.axes))
+    question = grid.first
     asked_about = list(itertools.islice(map(grid.question, grid.kinds()), MOST_KINDS))
     classes: dict[str, None] = {}
     because: dict[str, None] = {}
@@ -241,7 +235,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     asked = api.load(scenario, machine)
     grid = scenarios.grid(asked)
     # limits within a share of an optimum are shown with their numbers
-    asked_first = grid.question((0,) * len(grid.axes))
+    asked_first = grid.first
     first = anchors.anchored(asked_first, lambda q: answer(q, neighbours=False)).question
     choice, question = next(combinations(first))
     if form and output:

@@ -16,7 +16,7 @@ from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, draw, f
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
-from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
+from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show_tables
 from dse.system.pictures import PICTURES
 
 if TYPE_CHECKING:
@@ -130,9 +130,7 @@ def _print_indices(found: Matters, written: Sequence[str], *, as_json: bool) -> 
     say(found.title)
     for sentence in sentences(found):
         say(sentence)
-    for name, head, lines in tables(found):
-        say(f"\n{name}")
-        show(table(head, lines))
+    show_tables(tables(found))
     for name in written:
         say(f"Written: {name}")
 
@@ -159,9 +157,7 @@ def _print_worlds(found: Worlds, written: list[str], *, as_json: bool) -> None:
     beyond = outside.words(outside.counts(sweep_summary.parts(found.samples)), answered, "sample")
     if beyond:
         say(textwrap.fill(f"Outside {beyond}", PAGE_WIDTH))
-    for name, head, rows in tables(found):
-        say(f"\n{name}")
-        show(table(head, rows))
+    show_tables(tables(found))
     _histogram(found)
     for name in written:
         say(f"Written: {name}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from results.stores.files.storage import local
-from results.stores.files.trouble import explained
+from results.stores.files.storage import write_text
 
 FAULTS_SHOWN = 100
 """How many faults a message lists in full."""
@@ -33,8 +32,4 @@ def save(path: str | Path, text: str, source: str, distrust: str, *, force: bool
     """
     if distrust and not force:
         raise FittingError(source, [distrust, "force=True writes it anyway"])
-
-    target = local(path)
-    with explained(target, "write"):
-        target.write_text(text, encoding="utf-8")
-    return target
+    return write_text(path, text)

@@ -45,10 +45,6 @@ class Fronts:
         for place in itertools.product(*(range(n) for n in self.grid.shape)):
             yield place, self.found.get(place)
 
-    def question(self) -> Question:
-        """Return the question at the first place."""
-        return self.grid.question((0,) * len(self.grid.axes))
-
 
 class Interrupted(KeyboardInterrupt):
     """The user stopped the search; ``fronts`` are those found until then."""
@@ -89,7 +85,7 @@ def find(
     """Find the fronts as ``front`` does, and return the solutions themselves."""
     grid = scenarios.grid(scenario)
     _refuse_swept_front(scenario, grid)
-    first = grid.question((0,) * len(grid.axes))
+    first = grid.first
     points, tolerance = fronts.fineness(scenario, first, points, tolerance, by)
     found: dict[Place, Front] = {}
     with reporting(progress, "fronts") as report:
@@ -155,11 +151,11 @@ def to_dataset(found: Fronts) -> xr.Dataset:
     for place, f in found.found.items():
         if f.refusal is not None and f.refusal.message:
             parts[place].attrs["message"] = f.refusal.message
-    goals = {g.name: g.maximize for g in found.question().objectives}
+    goals = {g.name: g.maximize for g in found.grid.first.objectives}
     made = front_places.joined(found.grid, parts, goals)
     several = f"a front at each of {math.prod(found.grid.shape)} places"
     return made.assign_attrs(
-        robust_points.about(found.question()),
+        robust_points.about(found.grid.first),
         method=f"{several} of {' × '.join(a.name for a in found.grid.axes)}",
         solves=sum(f.solves for f in found.found.values()),
         failed_solves=sum(f.failed for f in found.found.values()),

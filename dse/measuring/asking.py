@@ -24,6 +24,7 @@ from dse.measuring.session import Measured, Place, measure
 from dse.system import files
 from dse.system.progress import Report, announce, reporting
 from dse.system.records import dataclass
+from results.stores.files.storage import write_text
 
 RUNS = "runs.csv"
 Ways = list[Callable[[], Meter]]
@@ -152,7 +153,7 @@ def save(found: Measured, output: str, *, force: bool, earlier: str | None = Non
     text = files.text(earlier, files.MOST_NUMBERS) if earlier else writing.runs_file(found)
     runs = Path(earlier) if earlier else _free(machine.with_name(RUNS))
     if not earlier and found.runs:
-        writing.write(runs, text)
+        write_text(runs, text)
         written.append(runs)
     if found.against and not force:
         return written
@@ -160,10 +161,10 @@ def save(found: Measured, output: str, *, force: bool, earlier: str | None = Non
     if absent:
         raise MeasuringError(f"{runs}: there is no machine without {' and '.join(absent)}: measure it whole")
     question = machine.with_name(f"{machine.stem}-question.toml")
-    writing.write(machine, writing.machine_file(found, runs.name, text))
+    write_text(machine, writing.machine_file(found, runs.name, text))
     written.append(machine)
     if not question.exists() or force:
-        writing.write(question, writing.question(found, f"./{machine.name}"))
+        write_text(question, writing.question(found, f"./{machine.name}"))
         written.append(question)
     return written
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from dse.measuring.costs import Cost
@@ -13,20 +12,11 @@ from dse.measuring.runs import csv_text
 from dse.measuring.session import Measured
 from dse.quantities import show
 from dse.version import VERSION
-from results.stores.files.storage import local
-from results.stores.files.trouble import explained
 from scenarios.language.toml_text import to_toml
 
 NOISY = "measured on a noisy machine"
 _NOTE = "dse measure"
 _SHARE, _MOST_INTENSITY = 0.8, 10_000
-
-
-def write(path: str | Path, text: str) -> None:
-    """Write a text file; raises StoreError where that is not possible."""
-    target = local(path)
-    with explained(target, "write"):
-        target.write_text(text, encoding="utf-8")
 
 
 def runs_file(found: Measured) -> str:

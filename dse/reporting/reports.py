@@ -272,9 +272,10 @@ def _grid_and_question(text: str, tables: Sequence[Table] = ()) -> tuple[scenari
     """Read what was asked again; None where the model or the machine is not known here."""
     try:
         grid = scenarios.grid(scenarios.from_text(text, "scenario", tables))
-        return grid, grid.question((0,) * len(grid.axes))
+        first = grid.first
     except (scenarios.ScenarioError, UnknownName, ValueError):
         return None
+    return grid, first
 
 
 def _in_words(question: Question) -> str:

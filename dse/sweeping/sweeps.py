@@ -265,7 +265,7 @@ def _naming(tally: _Tally, where: Target) -> Iterator[None]:
 def _refuse_without_sweep(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
     if not grid.axes:
         raise _nothing_swept(scenario)
-    if len(grid.question((0,) * len(grid.axes)).objectives) > 1:
+    if len(grid.first.objectives) > 1:
         raise scenarios.ScenarioError.of(
             scenario.file,
             "objective",

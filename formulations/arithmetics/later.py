@@ -8,7 +8,7 @@ the same bits.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,14 @@ TAKEN = (Later, *PLAIN)
 def later(values: NDArray[Any]) -> Later:
     """Return an array from which others follow when they are asked for."""
     return Later(np.asarray, values)
+
+
+def kept(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return numbers that may be asked for at any time, or by several: none of them is dropped."""
+    for value in found.values():
+        if isinstance(value, Later):
+            value.users += 1
+    return found
 
 
 @arithmetic.pick.register(Later)

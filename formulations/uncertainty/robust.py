@@ -1,26 +1,22 @@
-"""Geometric programs in many worlds: posynomials with a coefficient for each world, and what bounds them from below.
+"""Geometric programs in many worlds: posynomials with a coefficient for each world.
 
 Where the uncertain numbers stand in coefficients only, a metric is in world i a posynomial
 
-    fᵢ(x) = Σⱼ cᵢⱼ Πᵥ xᵥ^(aⱼᵥ)            with the same exponents in every world,
+    fᵢ(x) = Σⱼ cᵢⱼ Πᵥ xᵥ^(aⱼᵥ)            with the same exponents in every world.
 
-so a weighted mean of it over the worlds is a posynomial with as many terms, Σⱼ (Σᵢ wᵢ cᵢⱼ) Πᵥ xᵥ^(aⱼᵥ). A maximum that
-only harms is at least each of its arguments: with the one that is largest in world i at a design y put in its place,
-fᵢ becomes a posynomial that is nowhere above it and equal to it at y. Either kind is a *cut*: below the true function
-everywhere, equal to it at the design it was made at.
+What bounds them from below: ``formulations.uncertainty.world_cuts``.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from dse.system.arrays import Array, Indices
+from dse.system.arrays import Indices
 from dse.system.records import dataclass
 from formulations.arithmetics import maxima
 from formulations.arithmetics.many import Many, plain
@@ -29,18 +25,13 @@ from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, 
 from formulations.grids import divided
 from formulations.problem import Goal, Problem, Row, Variable, formulate, symbolic, symbols
 from formulations.row_keys import RowKey
-from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import Worlds
 from scenarios.question import Question
 
 Held = TypeVar("Held", Goal, Row)
-Point = Mapping[str, Any]
 MOST_APART = 256
 """Worlds that are run one by one where they do not have the same terms."""
-MOST_ARGUMENTS = 16
-"""Posynomials that a limit with maxima is the largest of, at most: each is a row of its own where limits may fail."""
 GAINS = "a maximum from which something gains"
-RATIOS = "the mean of a ratio of sums over the samples"
 SUM = "the larger of two quotients by sums"
 
 
@@ -146,14 +137,13 @@ def kept(asked: Posed, names: frozenset[str] | None) -> Posed:
     if names is None:
         return asked
     worlds = replace(asked.worlds, caps=tuple(c for c in asked.worlds.caps if c.name in names))
-    variables = tuple(v if v.name in names else _without_bounds(v) for v in asked.variables)
+    # a box would keep the user's bounds otherwise
+    variables = tuple(
+        v if v.name in names else replace(v, decision=replace(v.decision, minimum=None, maximum=None))
+        for v in asked.variables
+    )
     rows = tuple(r for r in asked.rows if r.key.name in names)
     return replace(asked, worlds=worlds, variables=variables, rows=rows)
-
-
-def _without_bounds(v: Variable) -> Variable:
-    """Return a variable without the user's bounds, which its box would keep otherwise."""
-    return replace(v, decision=replace(v.decision, minimum=None, maximum=None))
 
 
 def _posed_by_world(worlds: Worlds, nominal: Problem, why: str) -> Posed:
@@ -204,217 +194,3 @@ def _only_harm(pairs: list[tuple[Posynomial, Posynomial]], terms: Mapping[str, t
                 if not argument.denominator.is_monomial:
                     raise NotPosynomial(SUM)
                 fresh.append((argument.numerator, argument.denominator))
-
-
-def certain(p: Posynomial) -> bool:
-    """Tell whether a posynomial is the same in every world, and holds no maximum."""
-    same = all(np.ndim(c) == 0 or not np.ptp(c, axis=-1).any() for c in p.terms.values())
-    return same and not has_maxima(p)
-
-
-def settled(asked: Posed, p: Posynomial, x: Point) -> Posynomial:
-    """Return a cut of a posynomial at the design ``x``: each maximum replaced by what is largest there, by world.
-
-    A maximum with a power below 0, which only a divisor holds, makes it larger than it is, and the quotient a cut.
-    """
-    return without_maxima(p, lambda name, power: _cut_of_maximum_power(asked, name, power, x))
-
-
-def without_maxima(p: Posynomial, power_of: Callable[[str, float], Posynomial]) -> Posynomial:
-    """Return a posynomial with something in the place of each power of a maximum."""
-    if not has_maxima(p):
-        return p
-    total = Posynomial({})
-    for key, c in p.terms.items():
-        term = Posynomial({tuple(part for part in key if not is_maximum(part[0])): c})
-        for name, power in key:
-            if is_maximum(name):
-                term = term * power_of(name, power)
-        total = total + term
-    return total
-
-
-def has_maxima(p: Posynomial) -> bool:
-    """Tell whether a posynomial holds a maximum."""
-    return any(is_maximum(v) for key in p.terms for v, _ in key)
-
-
-def largest_of(asked: Posed, p: Posynomial) -> list[Posynomial]:
-    """Return the posynomials without maxima that a posynomial is the largest of: one for each choice of arguments.
-
-    Raises NotPosynomial where they are more than MOST_ARGUMENTS, or a maximum stands under a power of its own.
-    """
-    found = [p]
-    while any(map(has_maxima, found)):
-        found = [one for some in found for one in _of_each_argument(asked, some)]
-        if len(found) > MOST_ARGUMENTS:
-            raise NotPosynomial(f"maxima of more than {MOST_ARGUMENTS} arguments together")
-    return found
-
-
-def _of_each_argument(asked: Posed, p: Posynomial) -> Iterator[Posynomial]:
-    """Put each argument of one maximum of a posynomial in the place of that maximum."""
-    named = next((v for key in p.terms for v, _ in key if is_maximum(v)), None)
-    if named is None:
-        yield p
-        return
-    for argument in asked.taken[named]:
-        yield without_maxima(p, partial(_power_of_one, named, argument.numerator))
-
-
-def _power_of_one(named: str, argument: Posynomial, name: str, power: float) -> Posynomial:
-    """Return the power of an argument, or of another maximum than that which it is one of."""
-    found = own_power(argument if name == named else Posynomial({((name, 1.0),): 1.0}), power)
-    if found is None or power < 0:
-        raise NotPosynomial("a power of a sum in a maximum")
-    return found
-
-
-def own_power(p: Posynomial, power: float) -> Posynomial | None:
-    """Return a posynomial to a power where that is one: of a monomial, or a small whole power."""
-    if p.is_monomial:
-        return p.power(power)
-    if power != int(power) or not 0 < power <= 4:
-        return None
-    product = p
-    for _ in range(int(power) - 1):
-        product = product * p
-    return product
-
-
-def _cut_of_maximum_power(asked: Posed, name: str, power: float, x: Point) -> Posynomial:
-    """Return a cut of a maximum to a power: in each world the argument that is largest at ``x``."""
-    cuts = [settled(asked, a.numerator, x) for a in asked.taken[name]]
-    levels = np.stack(np.broadcast_arrays(*(np.asarray(p(**x), float) for p in cuts)))
-    if levels.ndim == 1:
-        return _cut_of_power(cuts[int(levels.argmax())], power, x, asked.worlds.size)
-    best = levels.argmax(0)
-    total = Posynomial({})
-    for k, p in enumerate(cuts):
-        if np.any(best == k):
-            raised = _cut_of_power(p, power, x, asked.worlds.size)
-            total = total + Posynomial({key: np.where(best == k, c, 0.0) for key, c in raised.terms.items()})
-    return total
-
-
-def _cut_of_power(p: Posynomial, power: float, x: Point, worlds: int) -> Posynomial:
-    """Return a cut of a posynomial to a power: itself where that is one, else its monomial tangent's power.
-
-    By the weighted means' inequality Σ uⱼ ≥ Π (uⱼ/αⱼ)^αⱼ, equal at ``x`` for α the shares of the terms there.
-    """
-    whole = own_power(p, power)
-    if whole is not None:
-        return whole
-    if any(map(np.ndim, x.values())):
-        raise NotPosynomial("a power of a sum in a maximum, at many points")
-    at = {key: np.broadcast_to(Posynomial({key: c})(**x), (worlds,)) for key, c in p.terms.items()}
-    shares = {key: u / sum(at.values()) for key, u in at.items()}
-    if all(np.ptp(s) <= 1e-12 for s in shares.values()):
-        return _tangent(p, {key: float(s[0]) for key, s in shares.items()}, power)
-    total = Posynomial({})
-    for i in range(worlds):
-        here = Posynomial({key: in_world(c, i) for key, c in p.terms.items()})
-        ((key, c),) = _tangent(here, {key: float(s[i]) for key, s in shares.items()}, power).terms.items()
-        alone = np.zeros(worlds)
-        alone[i] = float(c)
-        total = total + Posynomial({key: alone})
-    return total
-
-
-def _tangent(p: Posynomial, shares: Mapping[Any, float], power: float) -> Posynomial:
-    product = Posynomial({(): 1.0})
-    for key, share in shares.items():
-        if share > 0:
-            product = product * Posynomial({key: p.terms[key] / share}).power(share * power)
-    return product
-
-
-def in_world(c: Any, i: Any) -> Any:
-    """Return a coefficient in one world, or in one of each point's (P,)."""
-    if not np.ndim(c):
-        return c
-    return c[i] if np.ndim(c) == 1 else c[np.arange(len(c)), np.minimum(i, c.shape[1] - 1)]
-
-
-def at_world(p: Posynomial, i: Any) -> Posynomial:
-    """Return a posynomial without maxima in world ``i``; terms that are not there are left out."""
-    terms = {key: in_world(c, i) for key, c in p.terms.items()}
-    return Posynomial({key: c for key, c in terms.items() if np.any(c > 0)})
-
-
-def weighted(p: Posynomial, weights: Array) -> Posynomial:
-    """Return the weighted mean over the first worlds of a posynomial without maxima; the weights add up to 1."""
-
-    def mean(c: Any) -> Any:
-        if not np.ndim(c):
-            return c
-        # a row of numbers one behind the other adds up to the same bits beside any others
-        wide = c if c.shape[-1] == 1 else c[..., : weights.shape[-1]]
-        return np.ascontiguousarray(weights * wide).sum(-1)
-
-    terms = {key: mean(c) for key, c in p.terms.items()}
-    return Posynomial({key: c for key, c in terms.items() if np.any(c > 0)})
-
-
-def row_at(asked: Posed, row: Row, i: Any, x: Point) -> Row:
-    """Return a cut, made at the design ``x``, of a limit in world ``i``."""
-    top, bottom = (settled(asked, p, x) for p in (row.numerator, row.denominator))
-    return replace(row, numerator=at_world(top, i), denominator=at_world(bottom, i))
-
-
-def folded(goal: Goal) -> Posynomial | None:
-    """Return what is minimised as one posynomial, where its divisor is a monomial."""
-    if not goal.denominator.is_monomial:
-        return None
-    return goal.numerator * goal.denominator.power(-1.0)
-
-
-def exact_goal(asked: Posed, measure: Weighing) -> Goal | None:
-    """The measure of the objective as one posynomial, where it is one; None where it takes cuts."""
-    goal = asked.goal
-    if goal is None:
-        return None
-    whole = folded(goal)
-    if whole is None:
-        return None if measure.share * asked.worlds.measured <= 1 else _ratio_exact(goal)
-
-    def level(first: Array) -> Any:
-        found = measure.value(goal.to_user(np.log(first)), maximize=goal.sign < 0)
-        return 2.0 ** (goal.sign * found) if goal.log2 else found**goal.sign
-
-    count = asked.worlds.measured
-    exact = exact_measure(whole, count, level)
-    if exact is not None:
-        return replace(goal, numerator=exact, denominator=ONE)
-    if goal.log2 and measure.share * count > 1:
-        # the mean of logarithms lies below the logarithm of the mean
-        raise NotPosynomial("the mean of a logarithm of a sum over the samples")
-    if goal.sign < 0 and measure is not WORST and measure.share > 0:
-        raise NotPosynomial(RATIOS)
-    if measure.share >= 1.0 and goal.sign > 0 and not has_maxima(whole):
-        return replace(goal, numerator=weighted(whole, np.full(count, 1.0 / count)), denominator=ONE)
-    return None
-
-
-def exact_measure(whole: Posynomial, count: int, level: Callable[[Array], Any]) -> Posynomial | None:
-    """The measure of a posynomial over ``count`` worlds where it is one whatever the measure is.
-
-    ``level``: the measure of coefficients. One number times the same design in every world has that of the number.
-    """
-    if certain(whole):
-        return at_world(whole, 0)
-    if not whole.is_monomial or has_maxima(whole):
-        return None
-    ((key, c),) = whole.terms.items()
-    return Posynomial({key: level(np.asarray(c, float)[..., :count])})
-
-
-def _ratio_exact(goal: Goal) -> Goal:
-    """The objective as it is where it divides by a sum and is the same in every world."""
-    if certain(goal.numerator) and certain(goal.denominator):
-        return replace(
-            goal,
-            numerator=at_world(goal.numerator, 0),
-            denominator=at_world(goal.denominator, 0),
-        )
-    raise NotPosynomial(RATIOS)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.later import Later, later
+from formulations.arithmetics.later import kept, later
 from formulations.arithmetics.many import Many, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
@@ -231,8 +231,8 @@ def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
         np.broadcast_shapes(divided.shape(q), *map(np.shape, numbers.values()), (worlds.size,))
         for q, numbers in ((every, at_points), (near, point))
     )
-    metrics = _metrics(near, point)
     with np.errstate(all="ignore"):
+        metrics = kept(evaluation.metrics(near, point))
         rows = (
             evaluation.ratios(every, point, metrics)
             if worlds.near is None
@@ -251,21 +251,11 @@ def judged(worlds: Worlds, x: Mapping[str, Any]) -> Judged:
     )
 
 
-def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
+def metrics(question: Question, x: Mapping[str, Any]) -> Mapping[str, Any]:
     """The metrics of designs in all worlds of a question (see ``judged``), worked out when they are asked for."""
-    return _metrics(
-        _each_later(evaluation.unraised(question)), {n: np.asarray(v, float)[()] for n, v in x.items()}
-    )
-
-
-def _metrics(question: Question, point: Mapping[str, Any]) -> dict[str, Any]:
+    point = {n: np.asarray(v, float)[()] for n, v in x.items()}
     with np.errstate(all="ignore"):
-        found = evaluation.metrics(question, point)
-    for value in found.values():
-        if isinstance(value, Later):
-            # it may be asked for at any time
-            value.users += 1
-    return found
+        return kept(evaluation.metrics(_each_later(evaluation.unraised(question)), point))
 
 
 def _each_later(question: Question) -> Question:

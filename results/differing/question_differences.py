@@ -27,7 +27,7 @@ def differences(first: Scenario, second: Scenario, tolerance: float) -> Iterator
     A machine named and the same machine written out are the same. Raises ScenarioError where a scenario is wrong.
     """
     grids = both(scenarios.grid, first, second)
-    asked = both(lambda g: g.question((0,) * len(g.axes)), *grids)
+    asked = both(lambda g: g.first, *grids)
     models = both(lambda q: q.model.name, *asked)
     if models[0] != models[1]:
         yield Row(SECTION, "model", *models, "nothing else is compared", models)

@@ -18,7 +18,7 @@ from results import axes, designs, flat, plot
 from results.along_fronts.variable_names import FRONT
 from results.export import documents, netcdf, parquet, table
 from results.export.reading import NEEDED, NETCDF
-from results.stores.files.storage import local, replacing
+from results.stores.files.storage import local, write_text
 from results.stores.files.trouble import StoreError, explained
 from results.uncertainty import worlds
 from scenarios.uncertainty.chances import AXIS
@@ -114,8 +114,7 @@ def _write_table(dataset: xr.Dataset, target: Path, ending: str, columns: Sequen
     writers[ending](dataset, target, columns)
     if ending in LINES:
         about = json.dumps(aside(dataset, target.name, columns), indent=2, ensure_ascii=False)
-        with replacing(target.with_name(target.name + ASIDE)) as writing:
-            writing.write_text(about + "\n", encoding="utf-8")
+        write_text(target.with_name(target.name + ASIDE), about + "\n")
 
 
 def aside(dataset: xr.Dataset, name: str, columns: Sequence[Column]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dse.system.records import dataclass
 from dse.system.streams import visible
 from results.page.insides import Insides
-from results.stores.files.storage import replacing
+from results.stores.files.storage import write_text
 
 if TYPE_CHECKING:
     from results.page.columns import Column, Table
@@ -88,10 +88,7 @@ def _without_controls(value: Any) -> Any:
 
 def save(page: Page, file: str | Path) -> Path:
     """Write the page to a file, which is replaced once all is written; StoreError where that cannot be done."""
-    made = html(page)
-    with replacing(file) as writing:
-        writing.write_text(made, encoding="utf-8")
-    return Path(file)
+    return write_text(file, html(page))
 
 
 def _embedded(page: Page, room: int) -> str:

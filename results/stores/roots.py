@@ -184,7 +184,7 @@ def claimed(where: Folder, mine: Mapping[str, Any]) -> bool:
     return identities.digest(mine) in {n.get(markers.SWEEP) for n in markers.notes(where).values()}
 
 
-def unknown(where: Folder, problem: StoreError) -> StoreError:
+def unknown(problem: StoreError) -> StoreError:
     """Return the error for a damaged store that does not say that it belongs to the question."""
     why = "nothing else in it says that it belongs to this question; choose another path or delete it"
     return StoreError(f"{str(problem).partition(';')[0]}, and {why}")

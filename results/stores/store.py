@@ -104,7 +104,7 @@ def create(
             sound = not roots.damage(where, document)
     except StoreDamaged as problem:
         if not roots.claimed(where, mine):
-            raise roots.unknown(where, problem) from problem
+            raise roots.unknown(problem) from problem
     if not sound:
         with locks.held(place), explained(where, "write to"):
             roots.mend(where, roots.new(plan, mine, chunks))

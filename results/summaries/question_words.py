@@ -29,7 +29,7 @@ MOST_DECIDED_SAID = 12
 
 def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     """Say what a grid of questions asks; ``machines``: those that it names, by their entry in a map (or "")."""
-    question = grid.question((0,) * len(grid.axes))
+    question = grid.first
     wanted = " and ".join(
         f"{'most' if g.maximize else 'least'} {_goal_text(question, g.name)}" for g in question.objectives
     )

@@ -202,7 +202,7 @@ def _decided_discrete(dataset: xr.Dataset) -> dict[str, bool]:
     grid = _grid_of(dataset)
     if grid is None:
         return {}
-    first = grid.question((0,) * len(grid.axes))
+    first = grid.first
     every = {d.name: d for d in first.decide}
     return {n: n in every and (every[n].integer or every[n].values is not None) for n in grid.decided()}
 
@@ -246,7 +246,7 @@ def _without_bound(dataset: xr.Dataset) -> set[str]:
     grid = _grid_of(dataset)
     if grid is None:
         return set()
-    first = grid.question((0,) * len(grid.axes))
+    first = grid.first
     return {*limit_names(first)} - {*limit_names(first, gaps=False)}
 
 

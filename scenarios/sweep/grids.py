@@ -124,6 +124,11 @@ class Grid:
             return found
         return self.tied.written(found, tuple(slice(i, i + 1) for i in index), lambda v: float(v.reshape(())))
 
+    @property
+    def first(self) -> Question:
+        """The question at the first place of each axis."""
+        return self.question((0,) * len(self.axes))
+
     def untied(self, index: tuple[int, ...]) -> Question:
         """Return the question at a point without the optima that limits are tied to."""
         if len(index) != len(self.axes):

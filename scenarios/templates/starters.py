@@ -83,7 +83,7 @@ def _expanded(model: Model, structure: Structure) -> tuple[str, Model, tuple[str
                 continue
     entries = _ENTRIES[: max(structure.least, 2)] if structure.machines else ()
     flat = model.expand(Parts(rows, entries))
-    fitting = _machines_for_entry(flat)
+    fitting = machines_with(flat, _FAVOURITES)
     if entries and fitting[0] not in _FAVOURITES:
         entries = _ROWS[: len(entries)]
         flat = model.expand(Parts(rows, entries))
@@ -101,14 +101,18 @@ def _is_stated_in_starter(q: Quantity) -> bool:
     return q.name in ("flops", "bytes") or (not q.optional and q.default is None)
 
 
-def _machines_for_entry(flat: Model) -> list[str]:
-    """Return the machines of the catalogue that have what one entry of a map needs, favourites first."""
-    texts = {q.name: str(q.default or q.choices[0]) for q in flat.inputs if q.choices}
-    chosen = flat.needs(texts) if flat.needs is not None else ()
-    wanted = [q.name for q in flat.machine if q.name in chosen or (not q.optional and q.default is None)]
-    needed = {n.rpartition(".")[2] for n in wanted}
-    found = [m.name for m in machines.every() if needed <= m.parameters.keys()]
-    return sorted(found, key=lambda n: _FAVOURITES.index(n) if n in _FAVOURITES else len(_FAVOURITES))
+def missing_parameters(m: Model) -> list[Quantity]:
+    """Return the machine parameters that the model needs with its inputs as the template has them."""
+    choices = {q.name: str(q.default or q.choices[0]) for q in m.inputs if q.choices}
+    chosen = m.needs(choices) if m.needs is not None else ()
+    return [q for q in m.machine if q.name in chosen or (not q.optional and q.default is None)]
+
+
+def machines_with(m: Model, favourites: Sequence[str]) -> list[str]:
+    """Return the machines of the catalogue that have what a model, or an entry of its map, needs; favourites first."""
+    needed = {q.name.rpartition(".")[2] for q in missing_parameters(m)}
+    found = [x.name for x in machines.every() if needed <= x.parameters.keys()]
+    return sorted(found, key=lambda n: favourites.index(n) if n in favourites else len(favourites))
 
 
 def _scalar(flat: Model, q: Quantity) -> str:

@@ -13,7 +13,7 @@ from dse.models.shared.economics import ACCOUNTS, SHARED
 from dse.quantities import Quantity, examples
 from scenarios.language.part_schema import schema
 from scenarios.language.schema import Shape
-from scenarios.templates.starters import starter, table_lines
+from scenarios.templates.starters import machines_with, missing_parameters, starter, table_lines
 from scenarios.templates.template_lines import (
     about,
     axis,
@@ -164,32 +164,18 @@ def _halving_parameter(m: Model) -> list[str]:
     return [n for n in _WORTH_HALVING if any(q.name == n for q in m.machine)][:1]
 
 
-def _missing_parameters(m: Model) -> list[Quantity]:
-    """Return the machine parameters that the model needs with its inputs as the template has them."""
-    choices = {q.name: str(q.default or q.choices[0]) for q in m.inputs if q.choices}
-    chosen = m.needs(choices) if m.needs is not None else ()
-    return [q for q in m.machine if q.name in chosen or (not q.optional and q.default is None)]
-
-
-def _machines_for_model(m: Model) -> list[str]:
-    """Return the machines of the catalogue that have what the model needs, the favourite first."""
-    needed = {q.name for q in _missing_parameters(m)}
-    found = [x.name for x in machines.every() if needed <= x.parameters.keys()]
-    return sorted(found, key=lambda n: _FAVOURITES.index(n) if n in _FAVOURITES else len(_FAVOURITES))
-
-
 def _machine_menu(m: Model) -> str:
-    return "[" + ", ".join(f'"{n}"' for n in _machines_for_model(m)[:3]) + "]"
+    return "[" + ", ".join(f'"{n}"' for n in machines_with(m, _FAVOURITES)[:3]) + "]"
 
 
 def _about_machine(m: Model) -> str:
     return "`dse machines` lists them" + (
-        "" if _machines_for_model(m) else "; the numbers here are placeholders"
+        "" if machines_with(m, _FAVOURITES) else "; the numbers here are placeholders"
     )
 
 
 def _machine_entry(m: Model) -> str:
-    needed, fitting = _missing_parameters(m), _machines_for_model(m)
+    needed, fitting = missing_parameters(m), machines_with(m, _FAVOURITES)
     if fitting:
         return f'"{fitting[0]}"'
     own = machines.get(_FAVOURITES[0]).parameters

@@ -24,6 +24,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from scenarios.question import Question
 from solvers.counting.forms import Forms, joined
+from solvers.linear.points.lp import to_user
 
 BETTER_THAN_NOW = 2.0 * TIE
 """Of the objective: what is better by more is not as good."""
@@ -74,9 +75,7 @@ class Counts:
 
     def user(self, value: Array) -> Array:
         """Return the user's objective from what was minimised."""
-        with np.errstate(divide="ignore"):
-            ratio = -1.0 / value if self.over else value
-            return ratio if self.sign > 0 else 1.0 / ratio
+        return to_user(value, self.sign, over=self.over)
 
     def of(self, points: Points) -> Counts:
         """The forms at some of the points, beside the question at all."""

@@ -16,7 +16,7 @@ import numpy as np
 from dse.system.arrays import Array, Bools, Indices, Points
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.later import Later, later
+from formulations.arithmetics.later import kept, later
 from formulations.arithmetics.many import Differ, Many, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
@@ -160,12 +160,7 @@ def _mesh(x: Mapping[str, Array], asked: Asked, kinds: Points) -> Mesh:
     designs = x if near.model.black_box else {n: later(v) for n, v in x.items()}
     with np.errstate(all="ignore"):
         every = evaluation.metrics(near, designs)
-    at = {n: every[n] for n in evaluation.read_by_limits(asked.question, every)}
-    for value in at.values():
-        if isinstance(value, Later):
-            # several may ask for it
-            value.users += 1
-    return Mesh(x, near, at)
+    return Mesh(x, near, kept({n: every[n] for n in evaluation.read_by_limits(asked.question, every)}))
 
 
 def _by_kinds(

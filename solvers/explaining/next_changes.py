@@ -44,19 +44,28 @@ PROBE = 500
 CHANGE_NODES = 2500
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A minimum of one problem: ``status`` (0 optimal, 2 infeasible, 3 not closed), point in logs, log value."""
+
+    status: int
+    y: Array | None
+    value: float
+
+
 @dataclass(slots=True)
 class Effort:
     """Nodes that may still be spent on what is only nice to know."""
 
     left: int = CHANGE_NODES
 
-    def search(self, c: canon.Canonical, reached: branch.Reached | None = None) -> branch.Found:
+    def search(self, c: canon.Canonical, reached: branch.Reached | None = None) -> _Found:
         """Minimise, and take what it cost off the effort."""
-        found = branch.minimise(c, gap=1e-8, reached=reached, most=max(1, min(PROBE, self.left)))
-        self.left -= max(found.nodes, 1)
-        return found
+        f = branch.closely(c, gap=1e-8, reached=reached, most=max(1, min(PROBE, self.left)))
+        self.left -= max(int(f.nodes[0]), 1)
+        return _Found(int(f.status[0]), None if np.isnan(f.y).any() else f.y[0], float(f.value[0]))
 
-    def least(self, parts: Sequence[Problem], reached: branch.Reached | None = None) -> branch.Found:
+    def least(self, parts: Sequence[Problem], reached: branch.Reached | None = None) -> _Found:
         """Minimise the goal over several problems; only designs below what is ``reached`` are looked for."""
         reached = reached or branch.Reached(0.0)
         arrays = [canon.canonical(p, p.goal) for p in parts]
@@ -271,7 +280,7 @@ class _Trials:
 
         return np.reshape(side_by_side.run([partial(one, c) for c in cases]), (len(cases), -1))
 
-    def _beaten(self, at: Sequence[float]) -> list[branch.Found]:
+    def _beaten(self, at: Sequence[float]) -> list[_Found]:
         """The best design at each limit, if it is better than today's discrete values are there.
 
         What these come to is worked out in the same call of the kernel as the first bounds.
@@ -327,7 +336,7 @@ def _trial_limits_near(at: Array, ahead: Array) -> Array:
     return np.array(sorted(set(found.tolist())))  # np.unique would load numpy.ma
 
 
-def _design(problem: Problem, found: branch.Found) -> dict[str, float]:
+def _design(problem: Problem, found: _Found) -> dict[str, float]:
     """What is decided in a design, discrete values exactly."""
     assert found.y is not None, "only designs have values"
     # what stands for maxima comes after the decided numbers

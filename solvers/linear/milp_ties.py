@@ -78,7 +78,8 @@ def _chosen(p: Program, best: Result) -> list[Chosen]:
         return [Chosen(best.u, {})]
     kept = n
     if p.goal is not None:
-        row = _no_worse(p, best)
+        goal, under = milp.objective(p)
+        row = goal - float(designs.as_good_as(best.value)) * under
         kept = highs.narrowed(n, row).with_rows(row)
         few = _few(p, n, best, whole_parts.whole_parts(kept))
         if few:
@@ -99,11 +100,6 @@ def _few(p: Program, n: Numbers, best: Result, parts: Array | None) -> list[Chos
         return []
     found = [_rest(p, n, Chosen(u, {})) for u in points]
     return [c for c in found if c.rest is not None and c.rest.value <= designs.as_good_as(best.value)]
-
-
-def _no_worse(p: Program, best: Result) -> Array:
-    goal, under = milp.objective(p)
-    return goal - float(designs.as_good_as(best.value)) * under
 
 
 def _rest(p: Program, n: Numbers, settled: Chosen) -> Chosen:

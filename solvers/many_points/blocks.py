@@ -364,7 +364,7 @@ def offered(way: Path, of_few: Any) -> Offer:
     A way that is more work than the points one by one is refused. Where points are much work fewer are tried; a way of
     which even these take too long to be tried is taken untried.
     """
-    if way.work > work.alone(of_few.grid.question((0,) * len(of_few.grid.axes))):
+    if way.work > work.alone(of_few.grid.first):
         return Offer(reason=f"{way.method}: {SLOWER}")
     if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
         of_few = of_few.part(middle_and_name_ends(of_few.grid))

@@ -75,7 +75,7 @@ def _takes_arrays(spread: Spread) -> bool:
     )
     with np.errstate(all="ignore"):
         try:
-            plain = evaluation.metrics(spread.grid.question((0,) * len(region)), {})
+            plain = evaluation.metrics(spread.grid.first, {})
         except (
             ArithmeticError,
             TypeError,

@@ -13,7 +13,7 @@ from dse.system.arrays import Array
 from formulations.evaluation import nearest
 from results.solution import Status
 from scenarios.question import Question
-from solvers import beyond, boxes
+from solvers import beyond, boxes, judgement
 from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes, Found
@@ -76,7 +76,7 @@ def _outcome(question: Question, found: Found, x: dict[str, float]) -> Outcome:
     low, value = float(found.bound[0]), float(found.value[0])
     if question.objectives[0].maximize:
         low, value = 1.0 / low if low > 0 else np.inf, 1.0 / value
-    gap = abs(value - low) / max(abs(value), 1e-12)
+    gap = float(judgement.relative_gap(value, low))
     if gap <= question.gap:
         text = f"interval branch and bound: {found.work[0]} boxes leave a gap of {gap:.1e}"
         ends = zip(x, *found.ends[:, 0].tolist(), strict=True)

@@ -25,7 +25,7 @@ from formulations.pyomo_models.log_program import log_program
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
-from solvers import boxes
+from solvers import boxes, judgement
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 
@@ -72,10 +72,11 @@ def heard(question: Question, where: boxes.Space, program: LogProgram, word: dic
     logs = np.array([[min(word["y"][name], 700.0) for name in where.names]])
     point = where.point(np.exp(logs))
     worst, goal = boxes.measured(question, point)
-    x = dict(zip(where.names, map(float, point[0]), strict=True))
     if worst[0] > 1 + HOLDS:
-        point, worst, goal = _repaired(question, where, point)
-        x = dict(zip(where.names, map(float, point[0]), strict=True))
+        # a design that uses SCIP's tolerance is pulled back inside its limits
+        point = descent.descents(question, where, point)
+        worst, goal = boxes.measured(question, point)
+    x = dict(zip(where.names, map(float, point[0]), strict=True))
     if not worst[0] <= 1 + HOLDS:
         return Outcome(
             Status.ERROR, solver=SOLVER, message=f"SCIP's design breaks a limit by {worst[0] - 1:.1e}"
@@ -84,18 +85,9 @@ def heard(question: Question, where: boxes.Space, program: LogProgram, word: dic
         return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
     bound = None if word.get("bound") is None else program.objective(word["bound"])
     value = 1 / goal[0] if question.objectives[0].maximize else goal[0]
-    closed = bound is not None and abs(value - bound) <= question.gap * max(abs(value), 1e-12)
+    closed = bound is not None and judgement.relative_gap(value, bound) <= question.gap
     text = f"bound of SCIP's branch and bound (status {word['status']}), floating point"
     return Outcome(Status.OPTIMAL if closed else Status.FEASIBLE, x, bound, text, SOLVER)
-
-
-def _repaired(
-    question: Question, where: boxes.Space, point: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pull a design that uses SCIP's tolerance back inside its limits by a local search."""
-    better = descent.descend(question, where, point[0])
-    point = point if better is None else better[None]
-    return (point, *boxes.measured(question, point))
 
 
 def _in_child(program: LogProgram, seconds: float) -> dict[str, Any]:

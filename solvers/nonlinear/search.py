@@ -22,7 +22,7 @@ from scenarios.question import Question
 from solvers import boxes, designs
 from solvers.boxes import Space
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
-from solvers.patterns import Rows, joined
+from solvers.patterns import Rows, joined, keep_least, ranks
 from solvers.sampling import descent
 
 BOXES_AT_ONCE = 512
@@ -165,8 +165,7 @@ def minimise(
         now = now.take(np.lexsort((now.key, now.point)))
         if _descend(s, now):
             now = _open_boxes(s, now)
-        rank = np.arange(now.point.size) - np.searchsorted(now.point, now.point)
-        chosen = rank < (BOXES_AT_ONCE if s.wanted else FEASIBLE_BOXES)
+        chosen = ranks(now.point) < (BOXES_AT_ONCE if s.wanted else FEASIBLE_BOXES)
         parts = [_examined(s, _parts(s, group)) for group in _groups(now.take(chosen))]
         now = joined([now.take(~chosen), *parts])
     _take_slack(s, np.ones(count, bool))
@@ -257,20 +256,13 @@ def _try(s: _Search, point: Indices, x: Array) -> Array:
     worst, goal = boxes.measured(at(s.question, point), x)
     goal = np.where(np.isnan(goal) | ~(worst <= 1.0 + HOLDS), np.inf, goal)
     exact = np.where(worst > 1.0 + (HOLDS if s.slack_counts else HELD_WITHIN), np.inf, goal)
-    _keep_least(s.value, s.x, point, exact, x)
-    _keep_least(s.slack, s.slack_x, point, goal, x)
+    keep_least(s.value, s.x, point, exact, x)
+    keep_least(s.slack, s.slack_x, point, goal, x)
     s.strict[point[np.isfinite(exact)]] = True
     if s.listed and s.wanted:
         tied = goal <= s.cutoff(point)
         s.tied.append(Boxes(point[tied], x[tied], x[tied], goal[tied], x[tied]))
     return goal
-
-
-def _keep_least(value: Array, design: Array, point: Indices, goal: Array, x: Array) -> None:
-    least = value.copy()
-    np.minimum.at(least, point, goal)
-    gain = np.flatnonzero((goal < value[point]) & (goal == least[point]))
-    value[point[gain]], design[point[gain]] = goal[gain], x[gain]
 
 
 def _take_slack(s: _Search, which: Bools) -> None:

@@ -174,10 +174,7 @@ def _design_in_box(question: Question, x: Mapping[str, float]) -> dict[str, floa
     if not near.all() or not worst[0] <= 1 + BEYOND:
         return None
     if worst[0] > 1 + HOLDS:
-        better = descent.descend(question, where, point[0])
-        if better is None:
-            return None
-        point = better[None]
+        point = descent.descents(question, where, point)
     return dict(zip(where.names, map(float, point[0]), strict=True))
 
 

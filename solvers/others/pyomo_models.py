@@ -49,7 +49,7 @@ def models(
             asked.file, "form", f"there is no form {form!r}", f"take {' or '.join(map(repr, FORMS))}"
         )
     grid = scenarios.grid(asked)
-    first = grid.question((0,) * len(grid.axes))
+    first = grid.first
     if len(first.objectives) > 1:
         raise scenarios.ScenarioError.of(
             asked.file, "objective", "a Pyomo model has one objective", "keep one, and limit the others"
@@ -79,7 +79,7 @@ def _models(
 
 def open_axes(grid: Grid) -> Axes:
     """Return which axes of a grid stay open in a model, and why the others do not."""
-    if grid.axes and anchors.has_anchors(grid.question((0,) * len(grid.axes))):
+    if grid.axes and anchors.has_anchors(grid.first):
         return Axes(
             (), {a.name: "a limit depends on an optimum, which may change along it" for a in grid.axes}
         )
@@ -137,7 +137,7 @@ def _key(values: tuple[Any, ...]) -> Key:
 
 def _why_several_models(grid: Grid, found: Axes, asked: Scenario) -> str:
     parts = [f"one model for each value of {name}, since {text}" for name, text in found.shut.items()]
-    named = [d.name for d in grid.question((0,) * len(grid.axes)).decide if d.choices is not None]
+    named = [d.name for d in grid.first.decide if d.choices is not None]
     parts += [f"one model for each choice of {name}" for name in named]
     return f"{asked.file}: {'; '.join(parts)}"
 

@@ -85,7 +85,7 @@ class Points:
     @property
     def why(self) -> str:
         """Say how many models there are, and why."""
-        first = self.grid.question((0,) * len(self.grid.axes))
+        first = self.grid.first
         shut = [n for i, n in enumerate(self.grid.shape) if i not in self.axes.open]
         count = math.prod(shut) * math.prod(len(c) for _, c in _choices_by_name(first))
         each = [f"of {name}, since {text}" for name, text in self.axes.shut.items()]
@@ -98,7 +98,7 @@ class Points:
     @property
     def work(self) -> float:
         """Declared seconds of a point: our own answer, and that of a solver for each choice."""
-        question = self.grid.question((0,) * len(self.grid.axes))
+        question = self.grid.first
         choices = math.prod(len(c) for _, c in _choices_by_name(question))
         return work.alone(question) + work.seconds("audit point", choices)
 
@@ -168,7 +168,7 @@ class Points:
 
 def points(asked: Scenario, grid: Grid, who: By) -> Points:
     """Return how the points of a grid are answered; raises ScenarioError where no solver can be asked."""
-    first = grid.question((0,) * len(grid.axes))
+    first = grid.first
     if first.search is not None:
         raise scenarios.ScenarioError.of(
             asked.file, "search", "a sampler and a solver are both asked for", "leave one of them out"

@@ -53,7 +53,7 @@ def chosen(grid: Grid, choose: Callable[[Grid], Choice], reason: str) -> Choice:
 
     ``reason``: why points go one by one otherwise.
     """
-    first = grid.question((0,) * len(grid.axes))
+    first = grid.first
     certain_axes = all(
         c.target.kind in {"given", "limit", "decide"}
         and c.target.name not in (first.uncertain.marginals if first.uncertain else ())

@@ -21,10 +21,10 @@ from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
 from formulations.programs.program import is_linear
-from formulations.uncertainty import robust
+from formulations.uncertainty import robust, world_cuts
 from formulations.uncertainty.measures import Quantile
-from formulations.uncertainty.robust import Point
 from formulations.uncertainty.wanted import Wanted, left_out
+from formulations.uncertainty.world_cuts import Point
 from formulations.uncertainty.worlds import of_values
 from results.solution import Status
 from results.telling import estimates
@@ -157,8 +157,10 @@ def covered(question: Question) -> bool:
         return not question.objectives and is_linear(question)
     goals = [p.goal for p in posed if p.goal is not None]
     convex = all(r.denominator.is_monomial for p in posed for r in p.rows)
-    convex &= all(robust.folded(g) is not None for g in goals)
-    return convex and all(robust.certain(g.numerator) and robust.certain(g.denominator) for g in goals)
+    convex &= all(world_cuts.folded(g) is not None for g in goals)
+    return convex and all(
+        world_cuts.certain(g.numerator) and world_cuts.certain(g.denominator) for g in goals
+    )
 
 
 def _count_of_values(question: Question, d: Decision) -> int:

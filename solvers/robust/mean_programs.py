@@ -19,6 +19,7 @@ from formulations.canonical import Canonical
 from formulations.uncertainty.worlds import few_at_once
 from solvers.geometric.kernel.gp_terms import LOG_ZERO
 from solvers.geometric.kernel.gp_together import Programs
+from solvers.patterns import ranks
 
 Coefficients = tuple[Array, Array]
 """Of K terms at P points in W worlds: parts (K, P, W) of the largest, and its logarithm (K, P)."""
@@ -55,7 +56,7 @@ def below(
     of = np.repeat(np.arange(count_of), list(map(len, weights)))
     term, slope, logs, sum_of = _terms_of_sums(coefficients, worlds, weights)
     exponents = goal.exponents[term] - goal.divisors[0].base - np.einsum("tq,qv->tv", slope, goal.forms)
-    inside = np.arange(logs.size) - np.searchsorted(sum_of, sum_of)
+    inside = ranks(sum_of)
     sums, size = np.bincount(of, minlength=count_of), np.zeros(count_of, np.intp)
     np.maximum.at(size, of[sum_of], inside + 1)
     # programs of the same length go to the kernel in one table

@@ -32,7 +32,8 @@ from formulations.grids.divided import take
 from formulations.problem import Goal, Row
 from formulations.tolerances import BINDS
 from formulations.uncertainty.measures import Weighing
-from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.robust import Posed
+from formulations.uncertainty.world_cuts import Point
 from formulations.uncertainty.worlds import few_at_once
 from results.solution import Status
 from solvers import side_by_side
@@ -42,6 +43,7 @@ from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs import tree
 from solvers.geometric.programs.branch import PART_FOR_NODES, TIGHT
+from solvers.geometric.programs.multipliers import held_whole
 from solvers.geometric.programs.nodes import Nodes, Relaxed
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.outcome import Outcome
@@ -234,9 +236,7 @@ class _Mean:
 
     def _near(self, points: Indices, at: Array) -> tuple[Array, Array]:
         """Designs of the least measure with tangents below the divisors ``at`` designs, and what limits are worth."""
-        c = take(self.limits, points)
-        low, high, whole = c.low.copy(), c.high.copy(), list(c.allowed)
-        low[:, whole] = high[:, whole] = at[:, whole]
+        c = held_whole(take(self.limits, points), at)
         z = np.einsum("pv,qv->pq", at, c.forms)
 
         def worlds(some: Indices) -> Lines:
@@ -244,7 +244,7 @@ class _Mean:
             line = self._divisor(own).tangent(there[:, None])
             return own, *line, there
 
-        y, _, force = self._solved(points, worlds, (*canon.restriction(c, at), c.ptr), (low, high), None)
+        y, _, force = self._solved(points, worlds, (*canon.restriction(c, at), c.ptr), (c.low, c.high), None)
         return y, force
 
     def forces(self, points: Indices, y: Array) -> Array:

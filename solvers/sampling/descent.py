@@ -98,27 +98,7 @@ def tangents(question: Question, x: Array, numbers: Numbers = boxes.numbers) -> 
     return np.clip(np.nan_to_num(now[..., 0], nan=700.0), -700.0, 700.0), slope
 
 
-def descend(
-    question: Question,
-    where: Space,
-    start: Array,
-    rounds: int = DESCENT_ROUNDS,
-    numbers: Numbers = boxes.numbers,
-) -> Array | None:
-    """Go downhill from one design (n,); None where no variable is free. See ``descents``."""
-    if not (~where.discrete & (where.low < where.high)).any():
-        return None
-    found: Array = descents(question, where, start[None], rounds, numbers)[0]
-    return found
-
-
-def descents(
-    question: Question,
-    where: Space,
-    starts: Array,
-    rounds: int = DESCENT_ROUNDS,
-    numbers: Numbers = boxes.numbers,
-) -> Array:
+def descents(question: Question, where: Space, starts: Array, numbers: Numbers = boxes.numbers) -> Array:
     """Go downhill from designs ``starts`` (M, n) in SI within their boxes, discrete variables held.
 
     ``question`` and ``where`` hold plain numbers, or arrays along the designs. ``numbers``: see ``tangents``.
@@ -127,6 +107,8 @@ def descents(
     inside. What is found from a design depends on that design alone.
     """
     free = np.broadcast_to(~where.discrete & (where.low < where.high), starts.shape)
+    if not free.any():
+        return starts
     # a variable that may be 0 is followed down to next to nothing, and is 0 there
     least = np.where(where.low > 0, where.low, where.nothing * NOTHING_SHARE)
     with np.errstate(divide="ignore"):
@@ -142,7 +124,7 @@ def descents(
 
     u, going = np.clip(begun, low, high), np.flatnonzero(free.any(axis=1))
     now, step = look(going, u[going]), np.full(going.size, FIRST_STEP)
-    for _ in range(rounds):
+    for _ in range(DESCENT_ROUNDS):
         ends = low[going], high[going]
         move, expected = _moves(now, now.value[:, :-1], *ends, step)
         on = (step >= LAST_STEP) & (now.merit - expected > NO_GAIN)

@@ -12,6 +12,7 @@ from formulations import evaluation
 from results.solution import Alternative, Solution, Status
 from scenarios.question import Question, Search, combinations
 from scenarios.sizes import unit_in_question
+from solvers.judgement import relative_gap
 from solvers.outcome import Outcome
 from solvers.sampling import sampler, studies
 from solvers.sampling.sampler import Found, Tried
@@ -78,8 +79,8 @@ def beside(question: Question, solution: Solution, proof: Solution) -> Solution:
     text = f"{solution.certificate}; {distance(question, solution.objective, proof)}"
     if proof.bound is None or solution.objective is None:
         return replace(solution, certificate=text)
-    gap = abs(solution.objective - proof.bound) / max(abs(solution.objective), 1e-12)
-    return replace(solution, bound=proof.bound, gap=gap, certificate=text)
+    gap = relative_gap(solution.objective, proof.bound)
+    return replace(solution, bound=proof.bound, gap=float(gap), certificate=text)
 
 
 def distance(question: Question, reached: float | None, proof: Solution) -> str:

@@ -221,10 +221,8 @@ def _downhill(start: Tried) -> Tried:
     where = boxes.space(left)
     x = np.array([start.design.x[name] for name in where.names])
     try:
-        better = descent.descend(left, where, x)
+        (better,) = descent.descents(left, where, x[None])
     except (ArithmeticError, TypeError, ValueError):
-        return start
-    if better is None:
         return start
     point = dict(zip(where.names, map(float, better), strict=True))
     found = Tried(replace(start.design, x=point), score(replace(start.design, x=point)))

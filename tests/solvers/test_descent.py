@@ -22,23 +22,21 @@ QUESTION = nbody(
 @settings(max_examples=10, deadline=None)
 def test_a_vertex_of_two_limits_from_anywhere(p: float, memory: float) -> None:
     # reference case nbody-17
-    x = descent.descend(QUESTION, boxes.space(QUESTION), np.array([p, memory]))
-    assert x is not None
-    worst, goal = boxes.measured(QUESTION, x[None])
+    x = descent.descents(QUESTION, boxes.space(QUESTION), np.array([[p, memory]]))
+    worst, goal = boxes.measured(QUESTION, x)
     assert worst[0] <= 1 + 1e-9
     assert goal[0] == pytest.approx(0.0609790111333, rel=1e-8)
 
 
 def test_whole_numbers_are_held() -> None:
     question = nbody(p=Decision("processors", integer=True, maximum=1000), time=(None, 0.5))
-    x = descent.descend(question, boxes.space(question), np.array([300.0, 500.0]))
-    assert x is not None
+    (x,) = descent.descents(question, boxes.space(question), np.array([[300.0, 500.0]]))
     assert x[0] == 300.0
     assert x[1] != 500.0
 
 
-def test_nothing_free_is_nothing_to_do() -> None:
-    assert descent.descend(fft(), boxes.space(fft()), np.array([5.0])) is None
+def test_where_nothing_is_free_a_design_stays() -> None:
+    assert descent.descents(fft(), boxes.space(fft()), np.array([[5.0]])) == 5.0
 
 
 def test_a_smooth_optimum_takes_few_looks() -> None:
@@ -50,7 +48,6 @@ def test_a_smooth_optimum_takes_few_looks() -> None:
         return boxes.numbers(question, x)
 
     asked = fft(p=Decision("processors", maximum=1e6))
-    x = descent.descend(asked, boxes.space(asked), np.array([5.0]), numbers=numbers)
-    assert x is not None
-    assert x[0] == pytest.approx(510.296437, rel=1e-8)
+    x = descent.descents(asked, boxes.space(asked), np.array([[5.0]]), numbers)
+    assert x[0, 0] == pytest.approx(510.296437, rel=1e-8)
     assert len(looks) < 25

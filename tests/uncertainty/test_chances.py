@@ -22,7 +22,7 @@ import scenarios
 from dse import machines
 from dse.commands.commandline import main
 from formulations.arithmetics.many import Many
-from formulations.uncertainty import robust
+from formulations.uncertainty import robust, world_cuts
 from formulations.uncertainty.measures import MEAN, Quantile
 from formulations.uncertainty.wanted import Chance
 from formulations.uncertainty.worlds import Worlds, judged
@@ -232,7 +232,7 @@ def test_the_best_where_samples_may_fail_is_that_of_the_best_set_of_samples(numb
     deadlines = Many(np.array([[0.04], [0.05], [1e-3]]))
     limits = tuple(replace(x, maximum=deadlines) if x.name == "time" else x for x in question.limits)
     asked = robust.posed_at_points(decide_now.sampled(replace(question, limits=limits)), question)
-    plain = Master(asked, MEAN, robust.exact_goal(asked, MEAN))
+    plain = Master(asked, MEAN, world_cuts.exact_goal(asked, MEAN))
     for names in (("time",), ("time", "energy")):
         found = failing_programs.minimise(plain, (Chance(names, 2),), gp.solve)
         sets = [np.isin(np.arange(9), some) for some in itertools.combinations(range(9), 2)]

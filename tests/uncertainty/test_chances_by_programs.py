@@ -9,7 +9,7 @@ import pytest
 from chance_questions import NBODY, answered
 
 import dse
-from formulations.uncertainty import robust
+from formulations.uncertainty import world_cuts
 from formulations.uncertainty.worlds import judged
 from results.solution import Status
 from solvers.geometric.kernel import gp
@@ -165,7 +165,7 @@ def test_a_sweep_of_limits_that_are_the_largest_of_some_is_as_each_point_by_itse
 def test_a_sweep_of_limits_that_are_the_largest_of_too_many_goes_point_by_point(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(robust, "MOST_ARGUMENTS", 1)
+    monkeypatch.setattr(world_cuts, "MOST_ARGUMENTS", 1)
     axis = {"path": "limits.time.max", "values": [0.05]}
     swept = dse.sweep({**FEW, "sweep": {"late": axis}}, progress=False)
     assert "geometric programs that grow" not in swept.attrs["method"]

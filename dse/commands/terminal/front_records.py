@@ -55,7 +55,7 @@ def of_places(found: Fronts, dataset: xr.Dataset) -> dict[str, Any]:
 
     A place without a front has the answer that says why as its ``refusal``.
     """
-    question, changes = found.question(), found.grid.changes
+    question, changes = found.grid.first, found.grid.changes
     places = []
     for place, front in found.places():
         if front is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dse.system.streams import put, visible
@@ -26,6 +27,13 @@ def say(text: str) -> None:
 def say_json(value: Any) -> None:
     """Print as JSON; anything JSON has no word for is a mistake of ours."""
     say(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def show_tables(tables: Iterable[tuple[str, Sequence[str], Iterable[Sequence[str]]]]) -> None:
+    """Print tables, each with its name, head and rows."""
+    for name, head, rows in tables:
+        say(f"\n{name}")
+        show(table(head, rows))
 
 
 def show(what: RenderableType) -> None:

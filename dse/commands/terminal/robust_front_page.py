@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, complain
 from dse.commands.terminal.front_page import FRONT_DIGITS, Column, show_columns
-from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
+from dse.commands.terminal.printing import PAGE_WIDTH, say, show_tables
 from results.telling import sizes, words
 from results.telling.fresh import Estimate, percent
 from results.uncertainty import kept
@@ -48,9 +48,7 @@ def show_kept(dataset: xr.Dataset, judged: Sequence[kept.At]) -> None:
     """Print in which share of fresh samples limits hold at each point; nothing where no probability is asked."""
     if all(a.kept.asked is None for a in judged):
         return
-    for name, head, rows in kept.tables(dataset, judged):
-        say(f"\n{name}")
-        show(table(head, rows))
+    show_tables(kept.tables(dataset, judged))
 
 
 def code(dataset: xr.Dataset, judged: Sequence[kept.At]) -> int:

@@ -41,7 +41,7 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
 
     ``dataset``: of the same fronts.
     """
-    title = found.question().title
+    title = found.grid.first.title
     if title:
         say(title)
     dominated = dataset["dominated"].values
@@ -68,7 +68,7 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
 
 
 def _place_cells(found: Fronts, place: Place) -> list[str]:
-    asked = found.question()
+    asked = found.grid.first
     units = (unit_in_question(asked, c.of.path, c.of.unit) for c in found.grid.changes)
     values = zip((c.of.values[place[c.along]] for c in found.grid.changes), units, strict=True)
     known = shown_names(asked.scenario_text)
@@ -77,12 +77,12 @@ def _place_cells(found: Fronts, place: Place) -> list[str]:
 
 def _print_fronts(found: Fronts, dominated: np.ndarray[Any, Any]) -> None:
     """Print how many points each front has, the best of each objective, and the knee where there is room."""
-    goals = found.question().objectives
+    goals = found.grid.first.objectives
     axes = [
         Column(c.of.name, tuple(_place_cells(found, place)[k] for place, _ in found.places()))
         for k, c in enumerate(found.grid.changes)
     ]
-    every = [front or Front(found.question()) for _, front in found.places()]
+    every = [front or Front(found.grid.first) for _, front in found.places()]
     ends = [
         Column(
             f"{'greatest' if g.maximize else 'least'} {g.name}",
@@ -128,7 +128,7 @@ def _print_points(
     found: Fronts, chosen: Sequence[tuple[Place, int]], dominated: np.ndarray[Any, Any]
 ) -> None:
     """Print all points, each with its place."""
-    question = found.question()
+    question = found.grid.first
     points: list[Solution] = [found.found[place].points[i] for place, i in chosen]
     goals = [g.name for g in question.objectives]
     decided = [

@@ -35,7 +35,6 @@ LEAST_RUNS = 8
 WORST_RUNS = 8
 # a fit that misses held-out runs by more on average is not written unless that is asked for
 DOUBTFUL = 0.5
-LEAST_NUMBER, GREATEST_NUMBER = 1e-30, 1e30
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +224,7 @@ class _Fit:
     def made(
         self, name: str, title: str, date: str | None, follows: Sequence[Any], *, hull: bool
     ) -> Behaviour:
-        terms = ways.count(self.way, self.x, self.y, self.groups, self.middle)
+        terms = ways.count(self.way, self.x, self.y, self.groups)
         self._tick()
         form = ways.solve(self.way, self.x, self.y, self.middle, terms)
         self._tick()
@@ -247,7 +246,7 @@ class _Fit:
             self.runs.lines,
             estimates,
             self._method(len(form.logc)),
-            tuple(self._notes(form, held, hull and not facets)),
+            tuple(self._notes(form, hull and not facets)),
         )
 
     def _held(self, terms: int) -> HeldOut:
@@ -340,7 +339,7 @@ class _Fit:
             f"a {self.way.form} of {terms} monomials with free exponents, on logarithms, loss {self.way.loss}"
         )
 
-    def _notes(self, form: Form, held: HeldOut, hullless: bool) -> list[str]:
+    def _notes(self, form: Form, hullless: bool) -> list[str]:
         found = []
         written = self.way.written
         if written is not None and form.coefficients < len(written.coefficients):

@@ -144,7 +144,7 @@ def _changes(form: Form, x: Array, whole: Array, coefficient: int) -> bool:
     return bool((whole - log_value(form.take(without), x)).max() > SHOWN_SHARE)
 
 
-def count(way: Way, x: Array, y: Array, groups: Indices, middle: Array) -> int:
+def count(way: Way, x: Array, y: Array, groups: Indices) -> int:
     """Return how many terms lower the held-out error: more are added while each addition earns its place."""
     if way.written is not None:
         return len(way.written.terms)

@@ -158,7 +158,7 @@ def fit(runs: Measurements, name: str, date: str, confidence: float, word_size: 
         errors={"time": errors(model, time), **parts},
         runs=Runs({"time": time, "size": runs.numbers["size"]}, {"time": model}, tuple(of.tolist())),
         validation={f"time of runs held out, {folds} folds": summary(signed)},
-        notes=_notes(runs, kinds, tried),
+        notes=_notes(kinds, tried),
         correlation=_network_correlation(best, model),
     )
 
@@ -262,7 +262,7 @@ def _doubt(value: float, place: int, *, low: Array, high: Array) -> str:
     return f"uncertain by {100 * wide:.0f} %" if wide > _VAGUE else ""
 
 
-def _notes(runs: Measurements, kinds: tuple[str, ...], tried: list[_Chosen]) -> tuple[str, ...]:
+def _notes(kinds: tuple[str, ...], tried: list[_Chosen]) -> tuple[str, ...]:
     best = tried[0]
     notes = []
     for i, kind in enumerate(kinds):

@@ -78,6 +78,13 @@ def replacing(path: Place, what: str = "write") -> Iterator[Path]:
             writing.unlink(missing_ok=True)
 
 
+def write_text(path: Place, text: str) -> Path:
+    """Write a text file, which is replaced once all is written; StoreError where that cannot be done."""
+    with replacing(path) as writing:
+        writing.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
 def remote(place: Place) -> bool:
     """Whether a place is the address of an object store (``s3://bucket/study.zarr``)."""
     return _URL.match(named(place)) is not None

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from dse.system.arrays import Array
-from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Canonical
 from formulations.grids import quotients
@@ -31,12 +30,10 @@ __all__ = [
     "FEASIBLE",
     "INFEASIBLE",
     "OPTIMAL",
-    "Found",
     "Reached",
     "Searched",
     "closely",
     "dividing",
-    "minimise",
     "search",
 ]
 
@@ -55,25 +52,6 @@ PART_FOR_NODES = 0.1
 ANY, EASIER, TIGHT = 10.0, 1e-7, 1e-9
 """Gaps that the kernel closes: where any design does, where only a value is wanted (what is proved closes it to
 NODE_GAP all the same), and elsewhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A minimum in log variables: ``status`` (0 optimal, 2 infeasible, 3 not closed), point, log value, nodes."""
-
-    status: int
-    y: Array | None
-    value: float
-    nodes: int
-
-
-def minimise(
-    c: Canonical, *, gap: float = CLOSE_OF_ONE, reached: Reached | None = None, most: int = MOST_NODES
-) -> Found:
-    """Minimise the goal of one problem: of arrays of one point; see ``closely``."""
-    f = closely(c, gap=gap, reached=reached, most=most)
-    y = None if np.isnan(f.y[0]).any() else f.y[0]
-    return Found(int(f.status[0]), y, float(f.value[0]), int(f.nodes[0]))
 
 
 def closely(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.system.arrays import Array, Bools, Indices
+from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations.grids.batch import Table
 from solvers.geometric.kernel import gp
@@ -120,13 +120,14 @@ def _next(binds: Bools, values: Array, multipliers: Array) -> Bools:
 def _judged_sets(t: Table, low: Array, high: Array, start: Array, binds: Bools) -> _Tried:
     """Solve the equations of each point's set, and judge whether it is the set of the optimum."""
     y, multipliers = start.copy(), np.zeros(binds.shape)
-    slope = np.full(len(y), np.inf)
+    off = np.full(len(y), np.inf)
     fixed = high - low <= gp.FIXED
     for which, kind in groups(np.concatenate([binds, fixed], axis=1)):
         rows, free = np.flatnonzero(kind[: binds.shape[1]]), ~kind[binds.shape[1] :]
-        y[which], multipliers[np.ix_(which, rows)], slope[which] = _newton(
-            t.take(which), low[which], high[which], start[which], rows, free
-        )
+        y[which], multipliers[np.ix_(which, rows)], off[which] = newton.settled(
+            gp.terms(t.exponents, t.logc[which], t.ptr), low[which], high[which], start[which], rows, free,
+            NEWTON_STEPS + 1, longest=NEARBY_SOLUTION,
+        )  # fmt: skip
     with np.errstate(invalid="ignore"):
         values = _inequality_values(t, low, high, y)
         near = np.abs(y - start).max(1) < NEARBY_SOLUTION
@@ -137,7 +138,7 @@ def _judged_sets(t: Table, low: Array, high: Array, start: Array, binds: Bools) 
         )
         good = (
             near
-            & (slope < STATIONARY)
+            & (off < STATIONARY)
             & np.where(binds, (multipliers > SURELY) & (np.abs(values) <= LIMIT_ROUNDING), apart).all(1)
         )
     return _Tried(np.clip(y, low, high), multipliers, values, good)
@@ -147,27 +148,3 @@ def _still(t: Table, fixed: Bools) -> Bools:
     """Tell at each point (N, m) which limits nothing that is free can move: they bind by what is given, or do not."""
     moves = np.logical_or.reduceat(t.exponents != 0.0, t.ptr[1:-1], axis=0)
     return np.asarray(~(moves & ~fixed[:, None]).any(axis=2))
-
-
-def _newton(
-    t: Table, low: Array, high: Array, y: Array, rows: Indices, free: Bools
-) -> tuple[Array, Array, Array]:
-    """Go to where the inequalities ``rows`` hold with equality and the Lagrangian function is flat in the free
-    variables; return the points, the multipliers of the rows there, and the largest slope that is left.
-    """  # noqa: D205
-    T, each, y = gp.terms(t.exponents, t.logc, t.ptr), np.arange(len(y)), y.copy()
-    s = newton.slopes(T, low, high, y, rows, free)
-    multipliers = newton.fitted(s)
-    for _ in range(NEWTON_STEPS):
-        moved, multipliers[each] = newton.step(T, s, rows, multipliers[each], free)
-        y[np.ix_(each, free)] += np.clip(moved, -NEARBY_SOLUTION, NEARBY_SOLUTION)
-        s = newton.slopes(T, low[each], high[each], y[each], rows, free)
-        far = newton.residual(s, rows, multipliers[each]) >= newton.SETTLED
-        if not far.all():
-            each, T = each[far], T.take(far)
-            if not each.size:
-                break
-            s = newton.slopes(T, low[each], high[each], y[each], rows, free)
-    s = newton.slopes(gp.terms(t.exponents, t.logc, t.ptr), low, high, y, rows, free)
-    multipliers = newton.fitted(s)
-    return y, multipliers, np.abs(newton.left(s, multipliers)).max(1, initial=0.0)

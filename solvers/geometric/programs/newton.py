@@ -1,4 +1,4 @@
-"""One step of Newton's method on the conditions of Karush, Kuhn and Tucker, at many points that hold the same rows.
+"""Newton's method on the conditions of Karush, Kuhn and Tucker, at many points that hold the same rows.
 
 The conditions are ``grad F_0(y) + sum_{k in W} l_k grad F_k(y) = 0`` and ``F_k(y) = 0`` for k in W. Steps are
 least-norm steps, so that nothing moves along an optimal face. Rows may divide by sums; their true functions are meant.
@@ -6,11 +6,14 @@ least-norm steps, so that nothing moves along an optimal face. Rows may divide b
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations.canonical import Canonical
+from formulations.grids.divided import take
 from solvers.geometric.kernel.gp_terms import Terms
 
 NO_CURVATURE = 1e-9
@@ -53,15 +56,11 @@ def slopes(
         every, forms = over.copy(), divided.forms[:, free]
         z = np.einsum("pi,qi->pq", y, divided.forms)
         for d in divided.divisors:
-            t = d.logc + np.einsum("pq,tq->pt", z, d.coordinates)
-            top = t.max(1, keepdims=True)
-            w = np.exp(t - top)
-            total = w.sum(1, keepdims=True)
-            w /= total
+            w, height = d.shares(z)
             mean = np.einsum("pt,tq->pq", w, d.coordinates)
             spread = (d.coordinates - mean[:, None]) * np.sqrt(w)[:, :, None]
             apart = np.einsum("ptq,qi->pti", spread, forms)
-            F[:, d.row] -= np.einsum("pi,i->p", y, d.base) + top[:, 0] + np.log(total[:, 0])
+            F[:, d.row] -= np.einsum("pi,i->p", y, d.base) + height
             every[:, d.row] -= d.base[free] + np.einsum("pq,qi->pi", mean, forms)
             bends.append((d.row, np.einsum("pti,ptj->pij", apart, apart)))
     m, n = F.shape[1] - 1, y.shape[1]
@@ -92,8 +91,43 @@ def residual(s: Slopes, rows: Indices, multipliers: Array) -> Array:
     return np.asarray(flat + np.abs(s.values[:, rows]).max(1, initial=0.0))
 
 
-def step(T: Terms, s: Slopes, rows: Indices, multipliers: Array, free: Bools) -> tuple[Array, Array]:
-    """One step of Newton's method: by how much the free variables move, and the multipliers there."""
+def settled(
+    T: Terms,
+    low: Array,
+    high: Array,
+    y: Array,
+    rows: Indices,
+    free: Bools,
+    steps: int,
+    *,
+    longest: float = np.inf,
+    divided: Canonical | None = None,
+    holds: Callable[[Indices, Array, Slopes], Bools] = lambda each, y, s: np.ones(each.size, bool),
+) -> tuple[Array, Array, Array]:
+    """Go on for so many ``steps`` while the residual falls: the best points, their multipliers and residuals.
+
+    ``longest``: how far a variable goes in a step; ``divided``: see ``slopes``; ``holds``: which of some points count.
+    """
+    best, force, least = y.copy(), np.zeros((len(y), rows.size)), np.full(len(y), np.inf)
+    each, now = np.arange(len(y)), y.copy()
+    for _ in range(steps):
+        s = slopes(T, low[each], high[each], now, rows, free, divided)
+        lam = fitted(s)
+        off = residual(s, rows, lam)
+        good = (off < least[each]) & holds(each, now, s)
+        best[each[good]], force[each[good]], least[each[good]] = now[good], lam[good], off[good]
+        moves = good & (off >= SETTLED)
+        if not moves.any():
+            break
+        now[:, free] += np.clip(_step(T, s, rows, lam, free), -longest, longest)
+        if not moves.all():
+            each, now, T = each[moves], now[moves], T.take(moves)
+            divided = None if divided is None else take(divided, moves)
+    return best, force, least
+
+
+def _step(T: Terms, s: Slopes, rows: Indices, multipliers: Array, free: Bools) -> Array:
+    """One step of Newton's method: by how much the free variables move."""
     count, limits = int(free.sum()), rows[rows < len(T.starts) - 1]
     size = count + rows.size
     A = T.A[:, free]
@@ -110,4 +144,4 @@ def step(T: Terms, s: Slopes, rows: Indices, multipliers: Array, free: Bools) ->
     # in C order: a product adds up by how its arrays lie in memory, which may be another way for one point alone
     right = -np.ascontiguousarray(np.concatenate([s.all[:, 0], s.values[:, rows]], axis=1))
     moved = np.einsum("pij,pj->pi", np.linalg.pinv(system, rcond=NO_CURVATURE, hermitian=True), right)
-    return moved[:, :count], moved[:, count:]
+    return np.asarray(moved[:, :count])

@@ -82,6 +82,14 @@ def allowed_ends(logs: Array | None, low: Array, high: Array) -> tuple[Array, Ar
     return values_beside(logs, low, *everywhere)[1], values_beside(logs, high, *everywhere)[0]
 
 
+def allowed_within(c: Canonical, low: Array, high: Array, least: Array, most: Array) -> tuple[Array, Array]:
+    """Ends, which are changed, at allowed values between ``least`` and ``most``; these cross where there are none."""
+    for v, logs in c.allowed.items():
+        low[:, v] = values_beside(logs, low[:, v], least[:, v], most[:, v])[1]
+        high[:, v] = values_beside(logs, high[:, v], least[:, v], most[:, v])[0]
+    return low, high
+
+
 def rounded(logs: Array | None, y: Array, low: Array, high: Array) -> tuple[Array, Array, Array]:
     """Logarithms of the allowed values that are nearest to exp(y), at or below it, at or above (``values_beside``)."""
     below, above = values_beside(logs, y, low, high)

@@ -6,6 +6,8 @@ itself. Rows may divide by sums. Points with the same binding limits go together
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from dse.system.arrays import Array, Bools, Indices
@@ -17,6 +19,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
 from solvers.geometric.programs import newton
 from solvers.geometric.programs.crossover import doubtful
+from solvers.geometric.programs.newton import Slopes
 from solvers.patterns import Rows, groups
 
 POLISHING_STEPS = 5
@@ -77,29 +80,14 @@ def _held(c: Canonical, y: Array, active: Bools, free: Bools) -> Polished:
         rows, moves = np.flatnonzero(kind[: active.shape[1]]), kind[active.shape[1] :]
         if moves.any():
             own = c if len(which) == len(y) else take(c, which)
-            found.y[which], found.multipliers[np.ix_(which, rows)], found.residual[which] = _settled(
-                own, y[which], rows, moves
-            )
+            found.y[which], found.multipliers[np.ix_(which, rows)], found.residual[which] = newton.settled(
+                gp.terms(own.exponents, own.logc, own.ptr), own.low, own.high, y[which], rows, moves,
+                POLISHING_STEPS, divided=own, holds=partial(_inside, own),
+            )  # fmt: skip
     return found
 
 
-def _settled(c: Canonical, y: Array, rows: Indices, free: Bools) -> tuple[Array, Array, Array]:
-    """Go on while the residual falls and all limits hold: the best points, their multipliers and residuals."""
-    count = len(y)
-    best, force, least = y.copy(), np.zeros((count, rows.size)), np.full(count, np.inf)
-    each, now, T = np.arange(count), y.copy(), gp.terms(c.exponents, c.logc, c.ptr)
-    for _ in range(POLISHING_STEPS):
-        s = newton.slopes(T, c.low, c.high, now, rows, free, c)
-        lam = newton.fitted(s)
-        residual = newton.residual(s, rows, lam)
-        inside = ((now >= c.low - ON_THE_BOX) & (now <= c.high + ON_THE_BOX)).all(1)
-        good = (residual < least[each]) & inside & (s.values.max(1, initial=-np.inf) <= FEASIBLE)
-        at = each[good]
-        best[at], force[at], least[at] = now[good], lam[good], residual[good]
-        moves = good & (residual >= newton.SETTLED)
-        if not moves.any():
-            break
-        now[:, free] += newton.step(T, s, rows, lam, free)[0]
-        if not moves.all():
-            each, now, c, T = each[moves], now[moves], take(c, moves), T.take(moves)
-    return best, force, least
+def _inside(c: Canonical, each: Indices, y: Array, s: Slopes) -> Bools:
+    """Which points are in the box and break no limit."""
+    within = (y >= c.low[each] - ON_THE_BOX) & (y <= c.high[each] + ON_THE_BOX)
+    return np.asarray(within.all(1) & (s.values.max(1, initial=-np.inf) <= FEASIBLE))

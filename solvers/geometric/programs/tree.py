@@ -27,7 +27,7 @@ from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs.nodes import LEAST_WIDTH, Nodes, Relaxed
 from solvers.geometric.programs.polishing import polish
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
-from solvers.patterns import Rows, joined
+from solvers.patterns import Rows, joined, keep_least, ranks
 
 FEASIBLE = 1e-9
 NODES_IN_A_ROUND = 64
@@ -203,9 +203,8 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
 
 def _front(s: _State, nodes: Nodes) -> tuple[Nodes, Nodes]:
     """The most promising nodes of every point that may have more, and the rest."""
-    order = np.lexsort((nodes.bound, nodes.point))
-    nodes = nodes.take(order)
-    place = np.arange(order.size) - np.searchsorted(nodes.point, nodes.point)
+    nodes = nodes.take(np.lexsort((nodes.bound, nodes.point)))
+    place = ranks(nodes.point)
     least = np.full(s.value.size, np.inf)
     least[nodes.point[place == 0]] = nodes.bound[place == 0]
     most = np.where(s.value > least + s.wanted.wide, min(s.wanted.few, s.wanted.most), s.wanted.most)
@@ -239,10 +238,8 @@ def _where_alike(s: _State, nodes: Nodes, relaxed: Relaxed) -> Nodes:
     if isinstance(s.by, Bounding) or not nodes.point.size:
         return nodes
     p, level = _relaxations(s, nodes), s.best()[nodes.point] + ALIKE_NODES + relaxed.noise
-    low, high = ends_at_level(p.A, p.logc, p.ptr, p.low, p.high, relaxed.y, relaxed.force, level)
-    for v, logs in s.tight.allowed.items():
-        low[:, v] = parts.values_beside(logs, low[:, v], p.low[:, v], p.high[:, v])[1]
-        high[:, v] = parts.values_beside(logs, high[:, v], p.low[:, v], p.high[:, v])[0]
+    ends = ends_at_level(p.A, p.logc, p.ptr, p.low, p.high, relaxed.y, relaxed.force, level)
+    low, high = parts.allowed_within(s.tight, *ends, p.low, p.high)
     z_low, z_high = canon.form_box(take(s.tight, nodes.point), low, high)
     z_low, z_high = np.maximum(z_low, nodes.z_low), np.minimum(z_high, nodes.z_high)
     return replace(nodes, low=low, high=high, z_low=z_low, z_high=z_high)
@@ -280,13 +277,10 @@ def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple
         now, relaxed, bound = s.by.bounded(now, s.best()[now.point])
         return _raised(now, relaxed, bound, bound < np.inf)
     asked = [_relaxations(s, now)] if now.point.size else []
-    points = np.zeros(0, np.intp)
-    if seeds is not None:
-        points, programs = _restrictions(s.c, *seeds)
-        asked.append(programs)
-    results = s.by(asked)
-    if seeds is not None:
-        _judge(s, points, results.pop())
+    sought = None if seeds is None else _restrictions(s.c, *seeds)
+    results = s.by(asked if sought is None else [*asked, sought[1]])
+    if sought is not None:
+        _judge(s, sought[0], results.pop())
     if not results:
         return now, Relaxed(now.low, np.zeros((0, s.tight.ptr.size - 2)), now.bound)
     r = results[0]
@@ -346,21 +340,14 @@ def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> None:
             return
         before = s.value[nodes.point]
         if isinstance(s.by, Bounding):
-            _keep_least(s, *s.by.designs(nodes, relaxed.y))
+            points, y, value = s.by.designs(nodes, relaxed.y)
+            keep_least(s.value, s.y, points, value, y)
         else:
             points, programs = _restrictions(s.c, nodes, relaxed)
             _judge(s, points, s.by([programs])[0])
         gains = (s.value[nodes.point] < before - WORTH_A_DESCENT * gap) & ~s.ended()[nodes.point]
         nodes, relaxed = nodes.take(gains), relaxed.take(gains)
         relaxed = replace(relaxed, y=s.y[nodes.point])
-
-
-def _keep_least(s: _State, points: Indices, y: Array, value: Array) -> None:
-    """Keep the best of some designs of points, where it is better than what is known."""
-    order = np.lexsort((value, points))
-    best = order[np.unique(points[order], return_index=True)[1]]
-    best = best[value[best] < s.value[points[best]]]
-    s.y[points[best]], s.value[points[best]] = y[best], value[best]
 
 
 def _judge(s: _State, points: Indices, r: gp.Result) -> None:

@@ -265,7 +265,7 @@ def _optimal(
     if answers.wants_rates:
         rates, sure = _rates(p, n, u, y, value, rows)
         good &= sure
-    user_bound = to_user(p, n, np.minimum(bound, value))
+    user_bound = to_user(np.minimum(bound, value), p.sign, over=is_inverse(*n.ratio))
     judged = judge(divided.at(question, mask), p.designs(u), user_bound, (len(u),))
     good &= judged.good
     answers.put(points[mask], judged, good, rates)

@@ -17,7 +17,7 @@ from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Some
 from formulations.grids import divided
 from formulations.programs import row_ends
-from formulations.programs.program import Program, is_ratio
+from formulations.programs.program import Program, is_inverse, is_ratio
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question
@@ -196,7 +196,7 @@ def _least_factor_at_points(p: Program, which: int, asked: Bools) -> Array:
     # an end that is only there to have one says nothing
     sure &= ~milp.at_searched_end(p, found.u, along(p.high, asked, 1)).any(axis=1)
     none = _ends_beyond_search(p, stays, n.rows, n.low, along(p.high, asked, 1)) == INFEASIBLE
-    ratio = to_user(fewer, n, value)
+    ratio = to_user(value, fewer.sign, over=is_inverse(*n.ratio))
     if p.under is not None:
         still = asked.copy()
         still[asked] = sure & ~milp_conflicts.has_value(along(p.under, asked, 1), found.u)

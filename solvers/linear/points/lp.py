@@ -10,7 +10,7 @@ import numpy as np
 from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Integers
 from dse.system.records import dataclass
-from formulations.programs.program import Program, is_inverse, is_ratio, linear_cost
+from formulations.programs.program import Program, is_ratio, linear_cost
 from formulations.tolerances import TIE
 from solvers import work
 from solvers.linear import milp
@@ -118,9 +118,9 @@ def along(a: Array, mask: Bools, dims: int) -> Array:
     return np.broadcast_to(a, (len(mask), *a.shape[a.ndim - dims :]))[mask]
 
 
-def to_user(p: Program, n: Rows, value: Array) -> Array:
-    """The user's objective from what was minimised."""
+def to_user(value: Array, sign: int, *, over: bool) -> Array:
+    """The user's objective from what was minimised; ``over``: minus the reciprocal of a ratio."""
     # what divides by 0 is infinite, which no check lets pass
     with np.errstate(divide="ignore"):
-        ratio = -1.0 / value if is_inverse(*milp.objective(p)) else value
-        return np.asarray(ratio if p.sign > 0 else 1.0 / ratio)
+        ratio = -1.0 / value if over else value
+        return np.asarray(ratio if sign > 0 else 1.0 / ratio)

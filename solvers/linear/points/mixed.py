@@ -26,7 +26,7 @@ from solvers.linear.linear_program import ratio_cost, weak_duality
 from solvers.linear.points import lp
 from solvers.linear.points.lp import Vertices
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
-from solvers.patterns import Rows, joined
+from solvers.patterns import Rows, joined, ranks
 
 NODES_OF_A_POINT = 4
 """Nodes of a point that are solved in a round."""
@@ -221,7 +221,7 @@ def _ends_of_picks(rows: Array, equal: Bools, low: Array, high: Array, integer: 
 def _most_promising(nodes: _Nodes, taken: Integers) -> tuple[_Nodes, _Nodes]:
     """The most promising nodes of every point, and the rest."""
     nodes = nodes.take(np.lexsort((nodes.bound, nodes.point)))
-    first = np.arange(nodes.point.size) - np.searchsorted(nodes.point, nodes.point) < NODES_OF_A_POINT
+    first = ranks(nodes.point) < NODES_OF_A_POINT
     np.add.at(taken, nodes.point[first], 1)
     return nodes.take(first), nodes.take(~first)
 

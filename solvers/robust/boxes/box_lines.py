@@ -43,6 +43,8 @@ from solvers.robust.boxes.box_sums import Sums
 
 ASKS_NOTHING = -1e9
 """A line that asks for nothing."""
+CONTRACTIONS = 3
+"""Times that all lines shrink a box."""
 MOST_ACTIVE = 3
 """Lines that hold a bound up together, at most."""
 MOST_LINE_PAIRS = 20_000
@@ -318,10 +320,10 @@ def key_of(wanted: Wanted, objective: float) -> float:
     return float(wanted.sign * np.log(objective)) if objective > 0 else -np.inf
 
 
-def contracted(lines: Sequence[Line], low: Array, high: Array, rounds: int = 3) -> tuple[Array, Array]:
+def contracted(lines: Sequence[Line], low: Array, high: Array) -> tuple[Array, Array]:
     """Shrink boxes of δ (k, B) to what lines, each at most 0, leave of them; low > high where nothing is left."""
     low, high = low.copy(), high.copy()
-    for _ in range(rounds):
+    for _ in range(CONTRACTIONS):
         for line in lines:
             a = line.slope
             least = np.minimum(a * low, a * high)

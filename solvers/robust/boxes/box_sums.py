@@ -20,7 +20,7 @@ from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.row_keys import RowKey
-from formulations.uncertainty import robust
+from formulations.uncertainty import robust, world_cuts
 from formulations.uncertainty.wanted import Wanted
 from solvers import boxes
 
@@ -113,7 +113,7 @@ def sums(wanted: Wanted) -> Sums | None:
         pairs.append(
             (goal.numerator, goal.denominator) if goal.sign > 0 else (goal.denominator, goal.numerator)
         )
-    if any(robust.has_maxima(p) for pair in pairs for p in pair):
+    if any(world_cuts.has_maxima(p) for pair in pairs for p in pair):
         return None
     rows = tuple(r.key for r in asked.rows)
     if wanted.eased is not None and wanted.eased not in rows:

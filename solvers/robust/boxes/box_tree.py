@@ -210,6 +210,5 @@ class Tree:
 
         nominal = self.wanted.worlds.nominal
         with np.errstate(all="ignore"):
-            x = descent.descend(nominal, self.where, self.where.point(start[None].copy())[0], numbers=numbers)
-        if x is not None:
-            self._try(x[None])
+            x = descent.descents(nominal, self.where, self.where.point(start[None].copy()), numbers)
+        self._try(x)

@@ -17,7 +17,8 @@ from formulations.grids import batch, divided
 from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
-from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.robust import Posed
+from formulations.uncertainty.world_cuts import Point
 from results.solution import Status
 from results.variables import STATUS_CODES
 from solvers.geometric.points import geometric_answers

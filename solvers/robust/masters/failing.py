@@ -22,8 +22,9 @@ from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.posynomial import ONE, Posynomial
 from formulations.canonical import Canonical
+from formulations.grids.divided import take
 from formulations.tolerances import HOLDS, TIE
-from formulations.uncertainty import robust
+from formulations.uncertainty import world_cuts
 from formulations.uncertainty.measures import WORST
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance
@@ -38,7 +39,7 @@ from solvers.mechanisms import conflicts
 from solvers.outcome import INFEASIBLE, OPTIMAL
 from solvers.robust.masters import at_points, robust_caps
 from solvers.robust.masters.at_points import Optima
-from solvers.robust.masters.levels import FARTHEST, giving, that_may_fail, without_failing
+from solvers.robust.masters.levels import FARTHEST, giving, without_failing
 from solvers.robust.masters.master import WORLD_BROKEN, Master, along, in_first
 
 CHANCE_NODES, CHANCE_NODES_AT_ONCE = 400, 8
@@ -89,10 +90,6 @@ class _Programs:
         """The terms of a row."""
         return slice(int(self.c.ptr[row]), int(self.c.ptr[row + 1]))
 
-    def of_first(self, terms: slice, points: Indices) -> Array:
-        """Coefficients (B, K) in the first sample, one behind the other: sums have the same bits beside any others."""
-        return np.ascontiguousarray(self.logs[terms, points, 0].T)
-
     def bounded(self, nodes: Nodes, level: Array) -> tuple[Nodes, Relaxed, Array]:
         """Bound nodes, and shrink them to where designs may be better than ``level``."""
         rows = self.rows
@@ -132,7 +129,7 @@ class _Programs:
                 # the factor is what is minimised
                 inner[0][:, -1] = np.maximum(inner[0][:, -1], proved)
                 inner[1][:, -1] = np.minimum(inner[1][:, -1], level[some])
-            inner = self._allowed_within(*inner, low[some], high[some])
+            inner = parts.allowed_within(self.c, *inner, low[some], high[some])
             empty = np.asarray((inner[0] > inner[1]).any(1))
             bound[some] = np.where(empty, np.maximum(bound[some], level[some]), bound[some])
             bound[some] = np.where(bound[some] >= self.enough, np.inf, bound[some])
@@ -172,15 +169,9 @@ class _Programs:
         ends = np.where(np.isfinite(r.bound) & (r.status != INFEASIBLE), r.bound, -np.inf)
         least, most = ends.reshape(2, n, some.size).transpose(0, 2, 1)
         low[some], high[some] = np.maximum(low[some], least), np.minimum(high[some], -most)
-        low[some], high[some] = self._allowed_within(low[some], high[some], low[some], high[some])
+        low[some], high[some] = parts.allowed_within(self.c, low[some], high[some], low[some], high[some])
         crossed = np.asarray((low > high).any(1))
         return np.where(crossed[:, None], high, low), np.where(crossed[:, None], low, high)
-
-    def _allowed_within(self, low: Array, high: Array, least: Array, most: Array) -> tuple[Array, Array]:
-        for v, logs in self.c.allowed.items():
-            low[:, v] = parts.values_beside(logs, low[:, v], least[:, v], most[:, v])[1]
-            high[:, v] = parts.values_beside(logs, high[:, v], least[:, v], most[:, v])[0]
-        return low, high
 
     def _coefficients(
         self, point: Indices, low: Array, high: Array, at: Array, slack: Array
@@ -189,7 +180,7 @@ class _Programs:
 
         ``slack`` (B,): of limits, in logs.
         """
-        found = [self.of_first(self.terms(q), point) for q in (0, *self.fixed)]
+        found = [self.c.logc[point, self.terms(q)] for q in (0, *self.fixed)]
         dead = self.refuted[point]
         for may_fail, rows in self.groups:
             values, fails = [], np.zeros((point.size, self.logs.shape[2]), bool)
@@ -292,17 +283,14 @@ class _Programs:
     def values(self, points: Indices, x: Mapping[str, Array]) -> tuple[Array, Array]:
         """Logarithms of designs, and of what they come to."""
         y = np.log(np.stack(list(x.values()), axis=1))
-        goal = self.terms(0)
-        t = self.of_first(goal, points) + (y[:, None] * self.c.exponents[goal]).sum(-1)
-        top = t.max(1)
-        return y, top + np.log(np.exp(t - top[:, None]).sum(1))
+        return y, canon.values(take(self.c, points), y)[:, 0]
 
 
 def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: float = np.inf) -> _Programs:
     asked, goal, shape = master.asked, master.exact, (master.count, master.asked.worlds.size)
     pairs = [(ONE, ONE) if goal is None else (along(goal.numerator), along(goal.denominator))]
     # a limit that is the largest of some holds where each of them does
-    rows = [replace(r, numerator=p) for r in asked.rows for p in robust.largest_of(asked, r.numerator)]
+    rows = [replace(r, numerator=p) for r in asked.rows for p in world_cuts.largest_of(asked, r.numerator)]
     pairs += [(r.numerator, r.denominator) for r in rows]
     caps = [(cap.key, robust_caps.exact(asked, cap)) for cap in asked.worlds.caps]
     pairs += [(mean, ONE) for _, mean in caps if mean is not None]
@@ -313,7 +301,9 @@ def _programs(master: Master, chances: Sequence[Chance], solve: Solver, enough: 
     first = [(in_first(top, shape), in_first(bottom, shape)) for top, bottom in pairs]
     c = canon.arrays(names, first, keys, *box, shape[:1])
     fixed = [
-        k for k, r in enumerate(rows, 1) if robust.certain(r.numerator) and robust.certain(r.denominator)
+        k
+        for k, r in enumerate(rows, 1)
+        if world_cuts.certain(r.numerator) and world_cuts.certain(r.denominator)
     ]
     fixed += range(len(rows) + 1, len(keys) + 1)
     groups = [(n.may_fail, [k for k, key in enumerate(keys, 1) if key.name in n.names]) for n in chances]
@@ -382,7 +372,7 @@ def hold_together(asked: Posed, chances: Sequence[Chance], solve: Solver) -> tup
     Where some may fail the least factor by which these would have to give is searched, until it is known whether that
     is 1: without a level to be beaten nodes would not shrink.
     """
-    may_fail = that_may_fail(asked, chances)
+    may_fail = {r.key for r in asked.rows if any(r.key.name in c.names for c in chances)}
     if not may_fail:
         return at_points.hold_together(Master(replace(asked, goal=None), WORST), solve)
     # a factor of a half is as good as any below, where limits may be kept by ever more of something

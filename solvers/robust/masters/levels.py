@@ -19,10 +19,11 @@ from formulations.arithmetics.maxima import SIDE
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
 from formulations.problem import Goal, Row, Variable
 from formulations.row_keys import RowKey
-from formulations.uncertainty import robust
+from formulations.uncertainty import robust, world_cuts
 from formulations.uncertainty.measures import WORST, Measured, Quantile, Weighing
-from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance
+from formulations.uncertainty.world_cuts import Point
 from scenarios.question import Decision
 from solvers.robust.masters import robust_caps
 from solvers.robust.masters.master import EASED, MEASURE, Master
@@ -37,7 +38,7 @@ def stated(asked: Posed, measure: Measured, chances: Sequence[Chance]) -> tuple[
     Raises NotPosynomial where the measure is none of programs.
     """
     count = asked.worlds.size
-    exact = None if isinstance(measure, Quantile) else robust.exact_goal(asked, measure)
+    exact = None if isinstance(measure, Quantile) else world_cuts.exact_goal(asked, measure)
     within = measure.place(count) + 1 if isinstance(measure, Quantile) else count
     plain = asked.goal is None or bool(exact) or not chances
     if isinstance(measure, Weighing) and (plain or measure.share * count > 1):
@@ -66,7 +67,7 @@ def takes(master: Master, chances: Sequence[Chance]) -> bool:
 
 def _of_each_sample(asked: Posed, row: Row) -> bool:
     """Whether a limit is the largest of some posynomials that have the same terms in all samples."""
-    parts = robust.largest_of(asked, row.numerator)
+    parts = world_cuts.largest_of(asked, row.numerator)
     return bool(parts) and all(np.all(c != 0) for p in parts for c in p.terms.values())
 
 
@@ -95,7 +96,7 @@ def level(asked: Posed) -> Master:
     Raises NotPosynomial where the objective is no posynomial.
     """
     goal, key = asked.goal, RowKey(MEASURE, SIDE)
-    whole = None if goal is None or goal.log2 else robust.folded(goal)
+    whole = None if goal is None or goal.log2 else world_cuts.folded(goal)
     if goal is None or whole is None:
         raise NotPosynomial("a level of what is no posynomial")
     whole_and_rest = replace(asked, rows=(*asked.rows, Row(key, whole, ONE)))
@@ -110,11 +111,6 @@ def giving(
     rows = tuple(replace(r, denominator=r.denominator * FACTOR) if r.key in keys else r for r in asked.rows)
     posed = replace(asked, variables=(*asked.variables, unknown), rows=rows, goal=goal)
     return Master(posed, WORST, goal, eased=frozenset(keys))
-
-
-def that_may_fail(asked: Posed, chances: Sequence[Chance]) -> set[RowKey]:
-    """Return the limits that may fail in some samples."""
-    return {r.key for r in asked.rows if any(r.key.name in c.names for c in chances)}
 
 
 def without_failing(master: Master, chances: Sequence[Chance], x: Point) -> Master:

@@ -20,9 +20,10 @@ from formulations.arithmetics.maxima import SIDE, Pair, log_ends
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial
 from formulations.problem import Goal, Kind, Problem, Row, Variable, kind_of
 from formulations.row_keys import RowKey
-from formulations.uncertainty import robust
+from formulations.uncertainty import world_cuts
 from formulations.uncertainty.measures import Weighing
-from formulations.uncertainty.robust import Point, Posed, folded
+from formulations.uncertainty.robust import Posed
+from formulations.uncertainty.world_cuts import Point, folded
 from formulations.uncertainty.worlds import Judged, judged
 from scenarios.question import Decision
 from solvers.patterns import groups
@@ -133,8 +134,8 @@ class Master:
         none = np.full(self.count, CERTAIN)
         fixed = {h.key for h in self.held if (h.world == CERTAIN).all()}
         for row in self.asked.rows:
-            if first and robust.certain(row.numerator) and robust.certain(row.denominator):
-                cut = robust.row_at(self.asked, row, np.zeros_like(none), x)
+            if first and world_cuts.certain(row.numerator) and world_cuts.certain(row.denominator):
+                cut = world_cuts.row_at(self.asked, row, np.zeros_like(none), x)
                 found |= self._hold(row.key, (cut.numerator, cut.denominator), none, every)
             elif row.key not in fixed:
                 ratio = self.ratios(row.key, x, at)
@@ -143,7 +144,7 @@ class Master:
                 broken = ~(ratio[np.arange(self.count), i] <= 1 + WORLD_BROKEN) | first
                 broken &= (ratio > -np.inf).any(1)
                 if broken.any():
-                    cut = robust.row_at(self.asked, row, i, x)
+                    cut = world_cuts.row_at(self.asked, row, i, x)
                     found |= self._hold(row.key, (cut.numerator, cut.denominator), i, broken)
         for cap in self.asked.worlds.caps:
             # of one question, whose arrays may have a dimension for its point
@@ -187,12 +188,12 @@ class Master:
         # of ratios of sums only the worst can be cut: by the ratio in the world where it is
         i = weights.argmax(1)
         if whole is None:
-            cut = robust.row_at(
+            cut = world_cuts.row_at(
                 self.asked, Row(RowKey(MEASURE, SIDE), goal.numerator, goal.denominator), i, x
             )
             pair = cut.numerator, cut.denominator
         else:
-            pair = robust.weighted(robust.settled(self.asked, whole, x), weights), ONE
+            pair = world_cuts.weighted(world_cuts.settled(self.asked, whole, x), weights), ONE
         return self._hold(None, pair, np.full(self.count, CERTAIN), where)
 
     def _losses(self, at: Judged) -> Array:
@@ -355,7 +356,7 @@ def _hardest_worlds(row: Row, ratio: Array) -> Indices:
     none = np.full(len(ratio), -1)
     terms = [c for c in row.numerator.terms.values() if np.ndim(c)]
     terms += [-c for c in row.denominator.terms.values() if np.ndim(c)]
-    if robust.has_maxima(row.numerator) or robust.has_maxima(row.denominator) or not terms:
+    if world_cuts.has_maxima(row.numerator) or world_cuts.has_maxima(row.denominator) or not terms:
         return none
     held = ratio > -np.inf
     hardest = held

@@ -78,27 +78,25 @@ class Search:
         switches = [dict[int, int]() for _ in self.groups]
         weights = [dict[int, float]() for _ in self.groups]
         master.sums += [(w, float(group.may_fail)) for w, group in zip(weights, self.groups, strict=True)]
-        for _ in range(CHANCE_ROUNDS):
+
+        def solve() -> Result:
             above = [master.switched(row, k, most - (self.level or 0.0)) for row, k, most in self.above]
             found = master.solve(above, self.level)
-            if found.end is not End.FOUND or found.u is None:
-                return found, None
-            if self.level is not None:
+            if self.level is not None and found.end is End.FOUND:
                 # a nearer level makes each M smaller, a share of which HiGHS lets rows be off by
                 self.level = max(self.level, _below(found.bound))
-            u = master.shared(found)
-            ratios = master.judged(u).ratios
-            grown = master.add(u, ratios)
+            return found
+
+        def missing(u: Array, ratios: Mapping[RowKey, Array], found: Result) -> bool:
+            grown = False
             for group, fails, w in zip(self.groups, switches, weights, strict=True):
                 grown |= self._add(group, fails, u, ratios, found)
                 w.update(dict.fromkeys(fails.values(), 1.0))
-            fresh = self.goal is not None and new(master.cuts, self.goal.cut(u))
-            value = 0.0 if self.goal is None else self.goal.value(u)
-            if not grown and (not fresh or value - found.bound <= MASTER_CLOSE * abs(value)):
-                return found, u
-            if master.switches > MOST_WRITTEN:
-                break
-        raise CannotTake(f"more than {MOST_WRITTEN} samples that may fail, or {CHANCE_ROUNDS} programs")
+            if grown and master.switches > MOST_WRITTEN:
+                raise CannotTake(f"more than {MOST_WRITTEN} samples that may fail")
+            return grown
+
+        return master.least(self.goal, MASTER_CLOSE, solve, missing, CHANCE_ROUNDS)
 
     def _add(
         self, group: Group, fails: dict[int, int], u: Array, ratios: Mapping[RowKey, Array], found: Result
@@ -215,6 +213,8 @@ def _without_design(search: Search, least: Result) -> Found:
     if least.end is End.INFEASIBLE and robust_program.least_miss(search.master) > SLACK:
         text = f"no design breaks the limits in as few samples as may fail; {PROOF}"
         return Found(Outcome(Status.INFEASIBLE, certificate=text, solver=robust_program.SOLVER))
+    if least.end is End.FOUND:
+        raise CannotTake(f"more than {CHANCE_ROUNDS} programs of samples that may fail")
     raise CannotTake(f"a program that ends as {least.end.value}")
 
 

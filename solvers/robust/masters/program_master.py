@@ -18,7 +18,6 @@ from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations.arithmetics.forms import Entry
 from formulations.row_keys import RowKey
-from formulations.tolerances import TIE
 from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust_program import Posed
 from formulations.uncertainty.worlds import Cap, Judged, judged
@@ -177,21 +176,25 @@ class Master:
         ) else np.inf
 
     def least(
-        self, goal: Measured | None, close: float, held: Sequence[Measured] = ()
+        self,
+        goal: Measured | None,
+        close: float,
+        solve: Callable[[], Result],
+        missing: Callable[[Array, Mapping[RowKey, Array], Result], bool] = lambda u, ratios, found: False,
+        rounds: int = PROGRAM_ROUNDS,
     ) -> tuple[Result, Array | None]:
-        """Minimise a measure (None: find any design) that is no worse in what is ``held``.
+        """Minimise a measure (None: find any design) by programs that grow, which ``solve`` solves.
 
-        The design (None: the last result has none), and the result that bounds it to ``close``, relative.
+        ``missing``: adds what else a design shows to be missing, and tells whether there was any. The design (None: the
+        last result has none), and the result that bounds it to ``close``, relative.
         """
-        for _ in range(PROGRAM_ROUNDS):
-            found = self.solve()
+        for _ in range(rounds):
+            found = solve()
             if found.end is not End.FOUND or found.u is None:
                 return found, None
             u = self.shared(found)
-            grown = self.add(u, self.judged(u).ratios)
-            for h in held:
-                row = h.cut(u)
-                grown |= float(row @ u) > TIE * abs(h.end) and new(self.rows, row)
+            ratios = self.judged(u).ratios
+            grown = self.add(u, ratios) | missing(u, ratios, found)
             value = 0.0 if goal is None else goal.value(u)
             fresh = goal is not None and new(self.cuts, goal.cut(u))
             if not grown and (not fresh or value - found.bound <= close * abs(value)):

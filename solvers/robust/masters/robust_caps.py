@@ -14,8 +14,9 @@ import numpy as np
 from dse.system.arrays import Array
 from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.problem import Goal, Row
-from formulations.uncertainty import robust
-from formulations.uncertainty.robust import Posed, folded
+from formulations.uncertainty import world_cuts
+from formulations.uncertainty.robust import Posed
+from formulations.uncertainty.world_cuts import folded
 from formulations.uncertainty.worlds import Cap
 from scenarios.define.composed import may_be_negative
 
@@ -37,13 +38,13 @@ def exact(asked: Posed, cap: Cap) -> Posynomial | None:
     whole = posynomial(asked, cap)
     sign = 1.0 if cap.side == "max" else -1.0
     count = asked.worlds.count_of(cap.name)
-    one = robust.exact_measure(whole, count, lambda each: float(cap.level(each**sign)) ** sign)
+    one = world_cuts.exact_measure(whole, count, lambda each: float(cap.level(each**sign)) ** sign)
     if one is not None:
         return one
     if cap.side == "min":
         raise NotPosynomial(f"a least mean or CVaR of a sum, {cap.name}")
-    if cap.measure.share >= 1.0 and not robust.has_maxima(whole):
-        return robust.weighted(whole, np.full(count, 1.0 / count))
+    if cap.measure.share >= 1.0 and not world_cuts.has_maxima(whole):
+        return world_cuts.weighted(whole, np.full(count, 1.0 / count))
     return None
 
 
@@ -51,5 +52,7 @@ def row(asked: Posed, cap: Cap, x: Mapping[str, float], values: Array) -> Row:
     """Return a limit on a measure, or its cut at a design, where its metric has these ``values`` (N,)."""
     found = exact(asked, cap)
     if found is None:
-        found = robust.weighted(robust.settled(asked, posynomial(asked, cap), x), cap.measure.weights(values))
+        found = world_cuts.weighted(
+            world_cuts.settled(asked, posynomial(asked, cap), x), cap.measure.weights(values)
+        )
     return Row(cap.key, found, Posynomial({(): 1.0}))

@@ -1,7 +1,7 @@
 """One design for many worlds, where each world is a geometric program: a master problem that grows by cuts.
 
 The master holds, of each limit, the worlds that are needed so far, and of the objective's measure the cuts made so far
-(``formulations.uncertainty.robust``): it asks for less than the question does, so its proved bound is a bound of
+(``formulations.uncertainty.world_cuts``): it asks for less than the question does, so its proved bound is a bound of
 the question. Its design is judged in every world; what is broken there, and the measure where it lies above the
 master's, is added. When nothing is left to add, the master's design is the question's optimum. This is the
 cutting-set method (Mutapcic and Boyd, Optimization Methods and Software 24, 2009), and for the measure Kelley's
@@ -22,13 +22,13 @@ import numpy as np
 from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.canonical import Canonical
 from formulations.grids.divided import take
 from formulations.problem import Kind
 from formulations.row_keys import RowKey
-from formulations.uncertainty import robust
+from formulations.uncertainty import world_cuts
 from formulations.uncertainty.measures import WORST, Weighing
-from formulations.uncertainty.robust import Point, Posed
+from formulations.uncertainty.robust import Posed
+from formulations.uncertainty.world_cuts import Point
 from formulations.uncertainty.worlds import Worlds
 from results.solution import Status
 from scenarios.question import Question
@@ -79,7 +79,7 @@ def minimise(asked: Posed, measure: Weighing, *, tied: bool = True) -> Found:
     """
     if measure == WORST and _is_nothing_somewhere(asked):
         return _any_design(asked)
-    return minimise_master(Master(asked, measure, robust.exact_goal(asked, measure)), tied=tied)
+    return minimise_master(Master(asked, measure, world_cuts.exact_goal(asked, measure)), tied=tied)
 
 
 def minimise_master(master: Master, *, tied: bool = True) -> Found:
@@ -128,31 +128,25 @@ def _any_design(asked: Posed) -> Found:
     return dataclasses.replace(found, outcome=outcome)
 
 
-def _in_worlds(asked: Posed) -> Canonical:
-    """The objective and rows as arrays, with a point for each world of each point that is measured."""
-    goal, worlds = asked.goal, asked.worlds
-    assert goal is not None, "there is an objective"
-    names = tuple(v.name for v in asked.variables)
-    pairs = [(goal.numerator, goal.denominator), *((r.numerator, r.denominator) for r in asked.rows)]
-    shape = (worlds.points, worlds.size)
-    # no bound may rest on an end that only a search has
-    *ends, allowed = canon.boxes(asked.variables, shape[:1], far=True)
-    low, high = (np.repeat(end, worlds.size, axis=0) for end in ends)
-    c = canon.arrays(names, pairs, tuple(r.key for r in asked.rows), low, high, allowed, shape)
-    return take(c, np.arange(len(low)).reshape(shape)[:, : worlds.measured].reshape(-1))
-
-
 def endless(asked: Posed) -> tuple[str, bool] | None:
     """Name a variable along which the objective improves for ever in every world, and whether it falls.
 
     That follows from exponents, which are the same in all worlds. None where there is none, or equations are others.
     """
-    posed = [r for r in (asked.goal, *asked.rows) if r is not None]
-    plain = all(r.denominator.is_monomial and not robust.has_maxima(r.numerator) for r in posed)
-    if asked.goal is None or asked.worlds.caps or not plain:
+    posed, worlds = [r for r in (asked.goal, *asked.rows) if r is not None], asked.worlds
+    plain = all(r.denominator.is_monomial and not world_cuts.has_maxima(r.numerator) for r in posed)
+    if asked.goal is None or worlds.caps or not plain:
         return None
-    c = _in_worlds(asked)
-    return runaway(take(c, [0]), asked.variables) if np.isfinite(c.logc).all() else None
+    names, keys, shape = (
+        tuple(v.name for v in asked.variables),
+        tuple(r.key for r in asked.rows),
+        (worlds.size,),
+    )
+    # no bound may rest on an end that only a search has
+    box = canon.boxes(asked.variables, shape, far=True)
+    c = canon.arrays(names, [(r.numerator, r.denominator) for r in posed], keys, *box, shape)
+    there = np.isfinite(c.logc[: worlds.measured]).all()
+    return runaway(take(c, [0]), asked.variables) if there else None
 
 
 def _search_alone(master: Master, *, tied: bool) -> tuple[Point, Array, tuple[structured.Searched, Optimum]]:

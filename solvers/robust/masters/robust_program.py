@@ -72,7 +72,7 @@ def minimise(
     master.add(u)
     if goal is not None:
         master.cuts.append(goal.cut(u))
-    found, best = master.least(goal, MASTER_CLOSE)
+    found, best = master.least(goal, MASTER_CLOSE, master.solve)
     if best is None:
         return _found_of_empty_master(found, master, worlds)
     needed, cuts = needed_worlds(master.held), len(master.cuts)

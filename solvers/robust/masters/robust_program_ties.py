@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from dse.system.arrays import Array
 from formulations.tolerances import TIE
@@ -16,7 +17,7 @@ from formulations.uncertainty.measures import MEAN
 from formulations.uncertainty.robust_program import Posed, ties
 from solvers.designs import as_good_as
 from solvers.linear import milp_ties
-from solvers.robust.masters.program_master import Cuts, Master, Measured
+from solvers.robust.masters.program_master import Cuts, Master, Measured, new
 
 
 def settled(master: Master, goal: Measured | None, u: Array) -> Array:
@@ -26,6 +27,12 @@ def settled(master: Master, goal: Measured | None, u: Array) -> Array:
     """
     asked = master.posed
     held = [] if goal is None else [_no_worse(goal, u)]
+
+    def worse(u: Array, *_: Any) -> bool:
+        cuts = [(h.cut(u), h.end) for h in held]
+        grown = [new(master.rows, row) for row, end in cuts if float(row @ u) > TIE * abs(end)]
+        return any(grown)
+
     # what bounded the measure so far bounds it still
     master.rows += [_ended(c, h.end) for c in master.cuts for h in held]
     metrics = list(ties(asked))
@@ -35,7 +42,7 @@ def settled(master: Master, goal: Measured | None, u: Array) -> Array:
             break
         step = Measured(of, MEAN)
         master.cuts = [step.cut(u)]
-        _, then = master.least(step, TIE, held)
+        _, then = master.least(step, TIE, master.solve, worse)
         if then is None:
             continue
         u = then
