@@ -154,7 +154,8 @@ def why(asked: Asked, own: Points) -> Why:
     _, ratios = enumeration.numbers(by_ways, here.near, here.which)
     broken = subsets.broken(ratios, names, (len(own), by_ways.size))
     known = subsets.Known(names, broken, True, decided, search)
-    met = along_bounds(known.met, question, names, len(own))
+    hopeless = subsets.without_hope(question, names, len(own))
+    met = subsets.unless_without_hope(along_bounds(known.met, question, names, len(own)), hopeless)
     return Why(names, met, values, lambda some: divided.at(question, some))
 
 
