@@ -19,7 +19,7 @@ from functools import cache, partial
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
-from dse.system.arrays import Array, Bools, Codes, Points
+from dse.system.arrays import Array, Bools, Codes, Integers, Points
 from formulations.arithmetics.many import Differ
 from formulations.grids import divided, over_grid
 from formulations.problem import formulate
@@ -27,9 +27,10 @@ from formulations.programs.program import is_linear
 from scenarios.question import Question, combinations
 from scenarios.sweep import grids
 from solvers import boxes, designs, enumeration, work
-from solvers.counting import narrowed
+from solvers.counting import lines, narrowed
+from solvers.counting.lines import Lines
 from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
-from solvers.designs import MANY_DESIGNS
+from solvers.designs import MANY_DESIGNS, Table
 from solvers.explaining import least_values, subsets, wider
 from solvers.linear.points import linear_conflicts
 from solvers.many_points import best_of, blocks
@@ -124,7 +125,8 @@ def why(asked: Asked, own: Points) -> Why:
     here = replace(asked.at(own), every=designs.widest(replace(asked.question, decide=menus)) or asked.every)
     question = here.question
     decided = frozenset(d.name for d in decide if d.menu is None)
-    by_ways, *by_few = here.tables(narrowed.telling)
+    by_lines = lines.lines(here) if here.every.size >= LARGE_TABLE else None
+    by_design = here.tables(narrowed.telling) if by_lines is None else []
 
     @cache
     def reach() -> float:
@@ -135,10 +137,12 @@ def why(asked: Asked, own: Points) -> Why:
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         there = here.at(some)
-        t = replace((*by_few, by_ways)[0], question=there.question)
-        at, ratios = enumeration.numbers(t, there.near, there.which)
-        shape = (len(some), t.size)
-        found = {n: subsets.listed_value(t, at, ratios, n, shape) for n in conflict if n not in decided}
+        listed = [n for n in conflict if n not in decided]
+        if by_lines is None:
+            # those that break one limit at most, where there is a list of them
+            found = _listed_values(there, by_design[-1], listed)
+        else:
+            found = _values_by_lines(there, by_lines.at(some), listed)
         # of bounds of what is decided other designs tell
         wide = (
             replace(divided.before_axes(there.question, 0), reach=reach())
@@ -151,12 +155,50 @@ def why(asked: Asked, own: Points) -> Why:
             if n in decided
         }
 
-    _, ratios = enumeration.numbers(by_ways, here.near, here.which)
-    broken = subsets.broken(ratios, names, (len(own), by_ways.size))
+    broken = _sets_by_lines(here, by_lines, names) if by_lines else _broken_sets(here, by_design[0], names)
     known = subsets.Known(names, broken, True, decided, search)
     hopeless = subsets.without_hope(question, names, len(own))
     met = subsets.unless_without_hope(along_bounds(known.met, question, names, len(own)), hopeless)
     return Why(names, met, values, lambda some: divided.at(question, some))
+
+
+def _broken_sets(asked: Asked, t: Table, names: Sequence[str]) -> Integers:
+    """The sets of limits that designs of a table break at each point, as bits."""
+    _, ratios = enumeration.numbers(t, asked.near, asked.which)
+    return subsets.broken(ratios, names, (len(asked.which), t.size))
+
+
+def _sets_by_lines(asked: Asked, by_lines: Lines, names: Sequence[str]) -> Integers:
+    """The sets that tell which limits can hold together: by lines of designs, at what points that tells it."""
+    found, told = by_lines.broken(names)
+    rest = np.flatnonzero(~told)
+    if rest.size:
+        here = asked.at(rest)
+        own = _broken_sets(here, here.tables(narrowed.telling)[0], names)
+        more = np.full((len(told), own.shape[1]), (1 << len(names)) - 1)
+        more[rest] = own
+        found = np.concatenate([found, more], axis=1)
+    return found
+
+
+def _listed_values(asked: Asked, t: Table, names: Sequence[str]) -> dict[str, Array]:
+    """The feasible values of some limits at each point, by designs of a table."""
+    t = replace(t, question=asked.question)
+    at, ratios = enumeration.numbers(t, asked.near, asked.which)
+    return {n: subsets.listed_value(t, at, ratios, n, (len(asked.which), t.size)) for n in names}
+
+
+def _values_by_lines(asked: Asked, by_lines: Lines, names: Sequence[str]) -> dict[str, Array]:
+    """The same by lines of designs, at what points that tells it."""
+    found = {n: by_lines.feasible_values(n) for n in names}
+    rest = np.flatnonzero(
+        np.any([np.isnan(v) for v in (np.zeros(len(asked.which)), *found.values())], axis=0)
+    )
+    if rest.size:
+        here = asked.at(rest)
+        for n, values in _listed_values(here, here.tables(narrowed.telling)[-1], names).items():
+            found[n][rest] = values
+    return found
 
 
 def _free_box_feasibility(question: Question, some: Points, free: Collection[str]) -> Codes:

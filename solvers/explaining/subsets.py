@@ -333,7 +333,7 @@ def without_hope(question: Question, names: Sequence[str], count: int) -> Bools:
     if question.model.black_box:
         return found
     # what follows from something decided comes later, and is not worked out
-    somewhere = {d.name: later(np.float64(d.values[0] if d.values else 1.0)) for d in question.decide}
+    somewhere = {d.name: later(np.array(d.values[0] if d.values else 1.0)) for d in question.decide}
     with np.errstate(all="ignore"):
         at = evaluation.metrics(question, somewhere)
         ratios = evaluation.ratios(question, somewhere, at)

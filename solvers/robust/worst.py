@@ -6,6 +6,7 @@ judged in all worlds on which it rests which limits can hold together, or which 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from formulations.tolerances import HOLDS
 from formulations.uncertainty.worlds import Worlds, differing, judged
 from solvers import designs
 from solvers.designs import Table
+from solvers.explaining import settling
 from solvers.robust import scan
 
 FEW_OF_ALL = 4
@@ -74,8 +76,13 @@ class WorstOf:
 
     def settle_sets(self) -> None:
         """Judge designs until none that is not known could break fewer limits than those that are."""
-        while (open_ones := _of_fewest(self.broken(), self.known, self._nearest()))[0].size:
-            self.learn(*open_ones)
+        for k in itertools.count():
+            broken = self.broken()
+            sure = np.where(self.known, broken, (1 << len(self.ratios)) - 1)
+            point, place = settling.undecided(sure, broken, ~self.known, self._nearest(), 2**k)
+            if not point.size:
+                return
+            self.learn(point, place)
 
     def settle_values(self, points: Points, names: Sequence[str]) -> None:
         """Judge designs until those are known that need the least of some limits at some points."""
@@ -162,9 +169,13 @@ def _judged(
         level = few.min(-1) if key.side == "min" else few.max(-1)
         level = caps[key].level(values) if key in caps else level
         level = worlds.at_points(level[..., None])[..., 0] if key.name in at.metrics else level
-        found[key] = tuple(np.array(np.broadcast_to(v, shape)) for v in (level, ratio.max(-1)))
+        found[key] = _own(level, shape), _own(ratio.max(-1), shape)
         unknown |= (~np.isfinite(ratio)).any(-1) & ~scan.surely_broken(ratio, 0)
     return found, unknown
+
+
+def _own(values: Array, shape: tuple[int, ...]) -> Array:
+    return np.array(np.broadcast_to(values, shape))
 
 
 def _refuse_lost(worlds: Worlds, every: designs.Grid, places: Points) -> None:
@@ -172,27 +183,3 @@ def _refuse_lost(worlds: Worlds, every: designs.Grid, places: Points) -> None:
     x = scan.columns(every, every.at(np.unique(places)))
     if places.size and evaluation.beyond_floats(worlds.every, x):
         raise OverflowError(scan.LOST)
-
-
-def _of_fewest(broken: Integers, known: Bools, order: Array) -> tuple[Points, Points]:
-    """One design that is not known for each set of limits that may be broken, where no known design breaks fewer.
-
-    Of the designs of a set the first in ``order``.
-    """
-    sets, code = np.unique(broken, return_inverse=True)
-    code = code.reshape(broken.shape)
-    within = (sets[:, None] & ~sets) == 0
-    shown, there = (np.zeros((len(broken), sets.size), bool) for _ in range(2))
-    point, place = np.nonzero(known)
-    shown[point, code[point, place]] = True
-    point, place = np.nonzero(~known)
-    there[point, code[point, place]] = True
-    there &= ~(shown @ within)
-    there &= ~(there @ (within & ~np.eye(sets.size, dtype=bool)))
-    some = there[point, code[point, place]]
-    point, place = point[some], place[some]
-    own = np.lexsort((order[point, place], code[point, place], point))
-    point, place = point[own], place[own]
-    number = point * sets.size + code[point, place]
-    first = np.append(True, number[1:] != number[:-1]) if number.size else np.zeros(0, bool)
-    return point[first], place[first]
