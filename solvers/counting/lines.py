@@ -213,7 +213,7 @@ def _cut_at_bounds(question: Question, name: str, values: Array) -> list[Array]:
     """Cut the values of a decided quantity where the user's bounds on it end at some point."""
     low, high = evaluation.bounds(question).get(name, (None, None))
     cuts = set[int]()
-    for end, near in ((low, 1.0 - NEAR_A_BOUND), (high, 1.0 + BESIDE)):
+    for end, near in ((low, 1.0 - NEAR_A_BOUND), (high, 1.0 + NEAR_A_BOUND)):
         if end is not None:
             ends = near * np.ravel(plain(end))
             cuts |= {int(np.searchsorted(values, float(of(ends)))) for of in (np.min, np.max)}
