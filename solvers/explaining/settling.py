@@ -10,6 +10,9 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools, Integers, Points
 
+NUMBERED_LIMITS = 12
+"""Limits of which all sets are numbered."""
+
 
 def undecided(
     sure: Integers, least: Integers, open_ones: Bools, order: Array, width: int
@@ -46,6 +49,16 @@ def covered(sure: Integers, least: Integers) -> Bools:
     shown[np.arange(len(sure))[:, None], code.reshape(-1)[: sure.size].reshape(sure.shape)] = True
     told = np.take_along_axis(shown @ _within(sets), code.reshape(-1)[sure.size :].reshape(least.shape), 1)
     return np.asarray(told)
+
+
+def each_once(sets: Integers, limits: int) -> Integers:
+    """Return each set (N, D) of so many limits once in a row; what breaks all limits fills what is left."""
+    if limits > NUMBERED_LIMITS:
+        return sets
+    there = np.zeros((len(sets), 1 << limits), bool)
+    there[np.arange(len(sets))[:, None], sets] = True
+    some = np.flatnonzero(there.any(axis=0))
+    return np.where(there[:, some], some, (1 << limits) - 1)
 
 
 def _within(sets: Integers) -> Bools:
