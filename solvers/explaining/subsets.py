@@ -304,10 +304,12 @@ def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int,
     place = {name: 1 << i for i, name in enumerate(names)}
     # what breaks a limit that nothing may break is not a design at all
     everything = (1 << len(names)) - 1
-    masks = np.zeros(shape, dtype=np.int64)
-    for key, value in ratios.items():
-        masks |= np.where(enumeration.full(value, shape) <= 1 + HOLDS, 0, place.get(key.name, everything))
-    return masks
+    masks: Integers = np.zeros((), dtype=np.int64)
+    # what few numbers tell comes first
+    for key, value in sorted(ratios.items(), key=lambda item: np.size(plain(item[1]))):
+        held = np.asarray(plain(value), float) <= 1 + HOLDS
+        masks = masks | np.where(held, 0, place.get(key.name, everything))
+    return np.broadcast_to(masks, shape)
 
 
 def _not_allowed(t: Table, names: Sequence[str]) -> Integers:
