@@ -270,7 +270,7 @@ def answered(into: BlockAnswers, block: Block, question: Question, points: Point
     tables = [a.tables(narrowed.unbroken)[0] for a in asked]
     if len(points) > 1 and len(points) * max(t.size for t in tables) > CELLS_COMPARED:
         return _in_halves(points, lambda now: answered(into, block, block.question(now), now))
-    judged = [_judged(t, a) for t, a in zip(tables, asked, strict=True)]
+    judged = [_judged_in_parts(t, a) for t, a in zip(tables, asked, strict=True)]
     lost = [
         j.lost | _beyond_lists(j, one, t.x, len(which))
         for j, (_, one), t in zip(judged, every, tables, strict=True)
@@ -295,7 +295,7 @@ def answered(into: BlockAnswers, block: Block, question: Question, points: Point
     return best_of.put_best(into, found, points, why_not)
 
 
-def _judged(t: Table, asked: Asked) -> enumeration.Judged:
+def _judged_in_parts(t: Table, asked: Asked) -> enumeration.Judged:
     """Judge the designs of a table at all points, few of these together."""
     found = []
     for some, own, here in _in_parts(asked, t):
