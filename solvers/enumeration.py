@@ -215,6 +215,8 @@ def _flat(values: Any, shape: tuple[int, ...]) -> Any:
     if not np.ndim(values):
         return values
     ahead = np.shape(values)[: max(np.ndim(values) - len(shape), 0)]
+    if np.size(values) == math.prod(ahead):
+        return np.reshape(values, (*ahead, 1))
     return np.broadcast_to(values, (*ahead, *shape)).reshape(*ahead, -1)
 
 
@@ -233,17 +235,21 @@ def minimised(t: Table, at: Mapping[str, Any], which: int = 0) -> Any:
 
 def excess(ratios: Mapping[RowKey, Any], shape: tuple[int, int], but: RowKey | None = None) -> Array:
     """By how much each design breaks some limit at each point, ``but`` one limit; what is not a number is broken."""
-    found = np.full(shape, -np.inf)
-    for key, ratio in ratios.items():
-        if key != but:
-            own = full(ratio, shape)
-            found = np.maximum(found, np.where(np.isnan(own), np.inf, own) - 1.0)
-    return found
+    found: Array = np.array(-np.inf)
+    # what few numbers tell comes first
+    for own in sorted((_plain(r) for k, r in ratios.items() if k != but), key=np.size):
+        found = np.maximum(found, own)
+    over = found - 1.0
+    return np.broadcast_to(np.where(np.isnan(over), np.inf, over), shape)
 
 
 def full(values: Any, shape: tuple[int, int]) -> Array:
     """Numbers at every point of every design."""
-    return np.broadcast_to(np.asarray(plain(values), dtype=float), shape)
+    return np.broadcast_to(_plain(values), shape)
+
+
+def _plain(values: Any) -> Array:
+    return np.asarray(plain(values), dtype=float)
 
 
 def _design_by_tie_rule(t: Table, at: Mapping[str, Any], tied: Bools, least: Points) -> Points:

@@ -16,6 +16,7 @@ import numpy as np
 from dse.system.arrays import Array, Bools, Indices, Points
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics.intervals import Interval
 from formulations.arithmetics.later import kept, later
 from formulations.arithmetics.many import Differ, Many, plain
 from formulations.grids import divided
@@ -84,8 +85,8 @@ def listed(asked: Asked) -> Indices | None:
     kinds = np.unique(asked.which)
     try:
         # numbers that lead to equations of their own do so at any design
-        one = _mesh({n: v[:1] for n, v in x.items()}, asked, kinds)
-        first = _mesh(x, asked, kinds[:1])
+        one = mesh_of({n: v[:1] for n, v in x.items()}, asked, kinds)
+        first = mesh_of(x, asked, kinds[:1])
         loose = divided.with_ends(asked.question, np.min, np.max)
         fixed = {key for key, ratio in one.rows(loose) if np.ndim(ratio()) <= one.axes}
         broken = [_surely_broken(ratio()) for key, ratio in first.rows(loose) if key in fixed]
@@ -103,10 +104,11 @@ def worked_out(asked: Asked) -> int:
     return asked.every.size if left is None else left.size
 
 
-def telling(every: Grid, asked: Asked) -> tuple[Indices, Indices]:
+def telling(every: Grid, asked: Asked, over: Mapping[str, Any] | None = None) -> tuple[Indices, Indices]:
     """Designs for each way to break limits, and those that somewhere break no more than one limit for certain.
 
-    A way is which limits are broken at which of the points that are alike in what is given.
+    A way is which limits are broken at which of the points that are alike in what is given. ``over``: what the
+    equations run on in the place of the designs, with intervals, of which the lower ends of limits tell.
     """
     ways, few = [], np.zeros(every.shape, bool)
 
@@ -116,7 +118,7 @@ def telling(every: Grid, asked: Asked) -> tuple[Indices, Indices]:
             own = _broken(every, asked, np.flatnonzero(asked.which == kind), mesh.at(k))
             ways.append(_first_of_each_way(own, every))
 
-    _by_kinds(every.mesh(), asked, np.unique(asked.which), every.size, take)
+    _by_kinds(over or every.mesh(), asked, np.unique(asked.which), every.size, take)
     return np.unique(np.concatenate(ways)), np.flatnonzero(few)
 
 
@@ -127,19 +129,22 @@ class Mesh:
     ``metrics``: those that limits are read from, of all designs, with those points in front where they differ.
     """
 
-    x: Mapping[str, Array]
+    x: Mapping[str, Any]
     near: Question
     metrics: Mapping[str, Any]
 
     @property
     def axes(self) -> int:
         """Dimensions of designs."""
-        return max(map(np.ndim, self.x.values()))
+        return _dimensions(self.x)
 
     def at(self, k: int) -> Mesh:
         """Return the same at one of its points."""
-        every = {n: _values(v) for n, v in self.metrics.items()}
-        own = {n: v[[k]] if np.ndim(v) > self.axes and len(v) > 1 else v for n, v in every.items()}
+
+        def there(values: Array) -> Array:
+            return values[[k]] if np.ndim(values) > self.axes and len(values) > 1 else values
+
+        own = {n: with_each_end(v, there) for n, v in self.metrics.items()}
         return Mesh(self.x, divided.at(self.near, np.array([k])), own)
 
     def rows(self, question: Question) -> list[tuple[RowKey, Callable[[], Array]]]:
@@ -147,24 +152,39 @@ class Mesh:
         here = replace(divided.before_axes(question, self.axes), given=self.near.given)
         with np.errstate(all="ignore"):
             found = evaluation.ratios(here, self.x, self.metrics)
-        return [(key, partial(_values, ratio)) for key, ratio in found.items()]
+        return [(key, partial(least, ratio)) for key, ratio in found.items()]
 
 
-def _values(numbers: Any) -> Array:
+def least(numbers: Any) -> Array:
+    """Return numbers, of intervals the lower ends."""
+    if isinstance(numbers, Interval):
+        return np.where(np.isnan(numbers.lo), -np.inf, numbers.lo)
     return np.asarray(plain(numbers), float)
 
 
-def _mesh(x: Mapping[str, Array], asked: Asked, kinds: Points) -> Mesh:
+def with_each_end(numbers: Any, made: Callable[[Array], Array]) -> Any:
+    """Return what is made of numbers, or of both ends of intervals."""
+    if isinstance(numbers, Interval):
+        return Interval(made(numbers.lo), made(numbers.hi))
+    return made(np.asarray(plain(numbers), float))
+
+
+def _dimensions(x: Mapping[str, Any]) -> int:
+    return max(np.ndim(v.lo) if isinstance(v, Interval) else np.ndim(v) for v in x.values())
+
+
+def mesh_of(x: Mapping[str, Any], asked: Asked, kinds: Points) -> Mesh:
     """Designs at some kinds of points; nothing is worked out but what limits ask for."""
-    near = divided.before_axes(divided.at(asked.near, kinds), max(map(np.ndim, x.values())))
-    designs = x if near.model.black_box else {n: later(v) for n, v in x.items()}
+    near = divided.before_axes(divided.at(asked.near, kinds), _dimensions(x))
+    as_it_is = (np.ndarray, Interval) if near.model.black_box else Interval
+    designs = {n: v if isinstance(v, as_it_is) else later(v) for n, v in x.items()}
     with np.errstate(all="ignore"):
         every = evaluation.metrics(near, designs)
     return Mesh(x, near, kept({n: every[n] for n in evaluation.read_by_limits(asked.question, every)}))
 
 
 def _by_kinds(
-    x: Mapping[str, Array], asked: Asked, kinds: Points, size: int, take: Callable[[Points, Mesh], None]
+    x: Mapping[str, Any], asked: Asked, kinds: Points, size: int, take: Callable[[Points, Mesh], None]
 ) -> None:
     """Look at so many designs at kinds of points that differ in what is given, as many together as are comparable."""
     step = max(TRIED_TOGETHER // size, 1)
@@ -175,7 +195,7 @@ def _by_kinds(
             waiting += [now[:step], now[step:]]
             continue
         try:
-            take(now, _mesh(x, asked, now))
+            take(now, mesh_of(x, asked, now))
         except Differ as apart:
             holds = apart.holds.reshape(-1)
             if holds.size != now.size or now.size == 1:

@@ -12,14 +12,14 @@ others, and a point whose conflict depends on them is left over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import cache, partial
 
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
-from dse.system.arrays import Array, Bools, Codes, Points
+from dse.system.arrays import Array, Bools, Codes, Integers, Points
 from formulations.arithmetics.many import Differ
 from formulations.grids import divided, over_grid
 from formulations.problem import formulate
@@ -27,10 +27,11 @@ from formulations.programs.program import is_linear
 from scenarios.question import Question, combinations
 from scenarios.sweep import grids
 from solvers import boxes, designs, enumeration, work
-from solvers.counting import narrowed
+from solvers.counting import lines, narrowed
+from solvers.counting.lines import Lines
 from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
-from solvers.designs import MANY_DESIGNS
-from solvers.explaining import least_values, subsets, wider
+from solvers.designs import MANY_DESIGNS, Table
+from solvers.explaining import least_values, settling, subsets, wider
 from solvers.linear.points import linear_conflicts
 from solvers.many_points import best_of, blocks
 from solvers.many_points.best_of import BestOf
@@ -97,8 +98,11 @@ def over(grid: grids.Grid) -> ByGroup:
         "table metric": count * numbers * work.given_share(grid),
         "table cell": compared / len(every),
     }
-    together = POINTS_OF_TABLE if largest >= LARGE_TABLE else CELLS // largest
-    return ByGroup(over_grid.spread(grid), answered, together, METHOD, "batch", units, by_given=True)
+    together = POINTS_OF_TABLE if largest >= LARGE_TABLE else CELLS_COMPARED // largest
+    kinds = blocks.ANY_NUMBER if largest >= LARGE_TABLE else max(CELLS // largest, 1)
+    return ByGroup(
+        over_grid.spread(grid), answered, together, METHOD, "batch", units, by_given=True, kinds=kinds
+    )
 
 
 def _needs_only_listing(question: Question) -> bool:
@@ -124,7 +128,8 @@ def why(asked: Asked, own: Points) -> Why:
     here = replace(asked.at(own), every=designs.widest(replace(asked.question, decide=menus)) or asked.every)
     question = here.question
     decided = frozenset(d.name for d in decide if d.menu is None)
-    by_ways, *by_few = here.tables(narrowed.telling)
+    by_lines = lines.lines(here) if here.every.size >= LARGE_TABLE else None
+    by_design = here.tables(narrowed.telling) if by_lines is None else []
 
     @cache
     def reach() -> float:
@@ -135,10 +140,12 @@ def why(asked: Asked, own: Points) -> Why:
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         there = here.at(some)
-        t = replace((*by_few, by_ways)[0], question=there.question)
-        at, ratios = enumeration.numbers(t, there.near, there.which)
-        shape = (len(some), t.size)
-        found = {n: subsets.listed_value(t, at, ratios, n, shape) for n in conflict if n not in decided}
+        listed = [n for n in conflict if n not in decided]
+        if by_lines is None:
+            # those that break one limit at most, where there is a list of them
+            found = _listed_values(there, by_design[-1], listed)
+        else:
+            found = _values_by_lines(there, by_lines.at(some), listed)
         # of bounds of what is decided other designs tell
         wide = (
             replace(divided.before_axes(there.question, 0), reach=reach())
@@ -151,11 +158,69 @@ def why(asked: Asked, own: Points) -> Why:
             if n in decided
         }
 
-    _, ratios = enumeration.numbers(by_ways, here.near, here.which)
-    broken = subsets.broken(ratios, names, (len(own), by_ways.size))
+    broken = _sets_by_lines(here, by_lines, names) if by_lines else _broken_sets(here, by_design[0], names)
     known = subsets.Known(names, broken, True, decided, search)
-    met = along_bounds(known.met, question, names, len(own))
+    hopeless = subsets.without_hope(question, names, len(own))
+    met = subsets.unless_without_hope(along_bounds(known.met, question, names, len(own)), hopeless)
     return Why(names, met, values, lambda some: divided.at(question, some))
+
+
+def _broken_sets(asked: Asked, t: Table, names: Sequence[str]) -> Integers:
+    """The sets of limits that designs of a table break at each point, as bits."""
+    found = []
+    for _, own, here in _in_parts(asked, t):
+        _, ratios = enumeration.numbers(own, here.near, here.which)
+        found.append(settling.each_once(subsets.broken(ratios, names, (len(here.which), t.size)), len(names)))
+    width = max(sets.shape[1] for sets in found)
+    wide = (
+        np.pad(s, ((0, 0), (0, width - s.shape[1])), constant_values=(1 << len(names)) - 1) for s in found
+    )
+    return np.concatenate(list(wide))
+
+
+def _in_parts(asked: Asked, t: Table) -> Iterator[tuple[Points, Table, Asked]]:
+    """Cut points into parts whose designs of a table are compared together, each with the table and what is asked."""
+    step = max(CELLS // max(t.size, 1), 1)
+    for start in range(0, len(asked.which), step):
+        some = np.arange(start, min(start + step, len(asked.which)))
+        here = asked.at(some)
+        yield some, replace(t, question=here.question), here
+
+
+def _sets_by_lines(asked: Asked, by_lines: Lines, names: Sequence[str]) -> Integers:
+    """The sets that tell which limits can hold together: by lines of designs, at what points that tells it."""
+    found, told = by_lines.broken(names)
+    rest = np.flatnonzero(~told)
+    if rest.size:
+        here = asked.at(rest)
+        own = _broken_sets(here, here.tables(narrowed.telling)[0], names)
+        more = np.full((len(told), own.shape[1]), (1 << len(names)) - 1)
+        more[rest] = own
+        found = np.concatenate([found, more], axis=1)
+    return found
+
+
+def _listed_values(asked: Asked, t: Table, names: Sequence[str]) -> dict[str, Array]:
+    """The feasible values of some limits at each point, by designs of a table."""
+    found = {n: np.empty(len(asked.which)) for n in names}
+    for some, own, here in _in_parts(asked, t):
+        at, ratios = enumeration.numbers(own, here.near, here.which)
+        for n in names:
+            found[n][some] = subsets.listed_value(own, at, ratios, n, (some.size, t.size))
+    return found
+
+
+def _values_by_lines(asked: Asked, by_lines: Lines, names: Sequence[str]) -> dict[str, Array]:
+    """The same by lines of designs, at what points that tells it."""
+    found = {n: by_lines.feasible_values(n) for n in names}
+    rest = np.flatnonzero(
+        np.any([np.isnan(v) for v in (np.zeros(len(asked.which)), *found.values())], axis=0)
+    )
+    if rest.size:
+        here = asked.at(rest)
+        for n, values in _listed_values(here, here.tables(narrowed.telling)[-1], names).items():
+            found[n][rest] = values
+    return found
 
 
 def _free_box_feasibility(question: Question, some: Points, free: Collection[str]) -> Codes:
@@ -205,11 +270,7 @@ def answered(into: BlockAnswers, block: Block, question: Question, points: Point
     tables = [a.tables(narrowed.unbroken)[0] for a in asked]
     if len(points) > 1 and len(points) * max(t.size for t in tables) > CELLS_COMPARED:
         return _in_halves(points, lambda now: answered(into, block, block.question(now), now))
-    try:
-        judged = [enumeration.judged(t, a.near, which) for t, a in zip(tables, asked, strict=True)]
-    except Differ as apart:
-        # told of the points that differ in what is given
-        raise (Differ(apart.holds[which]) if len(apart.holds) == which.max() + 1 else apart) from None
+    judged = [_judged_in_parts(t, a) for t, a in zip(tables, asked, strict=True)]
     lost = [
         j.lost | _beyond_lists(j, one, t.x, len(which))
         for j, (_, one), t in zip(judged, every, tables, strict=True)
@@ -232,6 +293,24 @@ def answered(into: BlockAnswers, block: Block, question: Question, points: Point
         return over_choices([why(a, now) for a in asked])
 
     return best_of.put_best(into, found, points, why_not)
+
+
+def _judged_in_parts(t: Table, asked: Asked) -> enumeration.Judged:
+    """Judge the designs of a table at all points, few of these together."""
+    found = []
+    for some, own, here in _in_parts(asked, t):
+        try:
+            found.append(enumeration.judged(own, here.near, here.which))
+        except Differ as apart:
+            if len(apart.holds) != here.which.max() + 1:
+                raise
+            # told of the points that differ in what is given
+            holds = np.ones((len(asked.which), *apart.holds.shape[1:]), bool)
+            holds[some] = apart.holds[here.which]
+            raise Differ(holds) from None
+    return enumeration.Judged(
+        *(np.concatenate([getattr(j, f.name) for j in found]) for f in fields(found[0]))
+    )
 
 
 def _in_halves(points: Points, answer: Callable[[Points], Bools]) -> Bools:

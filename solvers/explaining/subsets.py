@@ -18,6 +18,7 @@ from dse.models.model import ModelLimit
 from dse.system.arrays import Array, Bools, Codes, Integers, Points
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics.later import Later, later
 from formulations.arithmetics.many import Differ, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
@@ -32,7 +33,15 @@ from solvers.designs import Table
 from solvers.enumeration import ONE
 from solvers.explaining import least_values
 from solvers.linear import milp_conflicts, program_boxes
-from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, FEW_LIMITS, FEW_SEARCHED, NOT_KNOWN, by_set
+from solvers.mechanisms.conflicts import (
+    CAN_HOLD,
+    CANNOT_HOLD,
+    FEW_LIMITS,
+    FEW_SEARCHED,
+    NOT_KNOWN,
+    Feasible,
+    by_set,
+)
 from solvers.mechanisms.why import Why, of_each, remembered
 from solvers.nonlinear import feasibility, interval
 from solvers.outcome import INFEASIBLE, OPTIMAL, Outcome
@@ -155,7 +164,7 @@ def why(question: Question) -> Why:
     values = of_each(partial(feasible_value, question, ended=ended))
     few = FEW_LIMITS if alone else FEW_SEARCHED
     of_ended = partial(frozenset[str], ended)
-    met = by_set(known.met)
+    met = unless_without_hope(by_set(known.met), without_hope(question, names, 1))
     found = Why(names, met, values, lambda _: question, few, of_every_set=told_of_every, ended=of_ended)
     # a set that has to be searched is asked for more than once
     return remembered(found)
@@ -295,10 +304,12 @@ def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int,
     place = {name: 1 << i for i, name in enumerate(names)}
     # what breaks a limit that nothing may break is not a design at all
     everything = (1 << len(names)) - 1
-    masks = np.zeros(shape, dtype=np.int64)
-    for key, value in ratios.items():
-        masks |= np.where(enumeration.full(value, shape) <= 1 + HOLDS, 0, place.get(key.name, everything))
-    return masks
+    masks: Integers = np.zeros((), dtype=np.int64)
+    # what few numbers tell comes first
+    for key, value in sorted(ratios.items(), key=lambda item: np.size(plain(item[1]))):
+        held = np.asarray(plain(value), float) <= 1 + HOLDS
+        masks = masks | np.where(held, 0, place.get(key.name, everything))
+    return np.broadcast_to(masks, shape)
 
 
 def _not_allowed(t: Table, names: Sequence[str]) -> Integers:
@@ -316,6 +327,36 @@ def _not_allowed(t: Table, names: Sequence[str]) -> Integers:
         bit = 1 << names.index(d.name) if free else (1 << len(names)) - 1
         masks |= np.where(np.abs(allowed - x) <= 1e-9 * np.abs(allowed), 0, bit)
     return masks
+
+
+def without_hope(question: Question, names: Sequence[str], count: int) -> Bools:
+    """Tell which limits (N, L) of N points are broken by every design there is: nothing that is decided enters them."""
+    found = np.zeros((count, len(names)), bool)
+    if question.model.black_box:
+        return found
+    # what follows from something decided comes later, and is not worked out
+    somewhere = {d.name: later(np.array(d.values[0] if d.values else 1.0)) for d in question.decide}
+    with np.errstate(all="ignore"):
+        at = evaluation.metrics(question, somewhere)
+        ratios = evaluation.ratios(question, somewhere, at)
+    for key, ratio in ratios.items():
+        if key.name in names and not isinstance(ratio, Later):
+            own = enumeration.full(ratio, (count, 1))[:, 0]
+            found[:, names.index(key.name)] |= np.isfinite(own) & (own > 1 + HOLDS)
+    return found
+
+
+def unless_without_hope(ask: Feasible, hopeless: Bools) -> Feasible:
+    """Answer rows of which a limit is ``hopeless`` (N, L) at their point, and ask the others."""
+
+    def feasible(points: Points, kept: Bools) -> Codes:
+        codes = np.full(len(kept), CANNOT_HOLD, np.int8)
+        rest = np.flatnonzero(~(hopeless[points] & kept).any(axis=1))
+        if rest.size:
+            codes[rest] = ask(points[rest], kept[rest])
+        return codes
+
+    return feasible
 
 
 def feasible_value(question: Question, name: str, *, ended: set[str] | None = None) -> float | None:

@@ -29,7 +29,7 @@ from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, apart_but_for, of_each
-from solvers.robust import scan
+from solvers.robust import scan, worst
 from solvers.robust.masters import ends, failing, levels
 from solvers.robust.masters.master import EASED, Master
 from solvers.robust.robust_ways import found_by
@@ -154,11 +154,17 @@ def _why_of_listed(wanted: Wanted, names: tuple[str, ...]) -> Why | None:
     if wanted.chances or two_ends or not scan.few(worlds):
         return None
     try:
-        t, at, ratios = scan.worst(worlds)
+        found = worst.worst(worlds)
     except OverflowError:
         # whether it matters for some of the limits is asked set by set
         return None
-    return subsets.why_listed(names, t, at, ratios)
+    told = subsets.why_listed(names, found.table, {k.name: v for k, v in found.levels.items()}, found.ratios)
+
+    def values(points: Points, wanted: Sequence[str]) -> Mapping[str, Array]:
+        found.settle_values(points, wanted)
+        return told.values(points, wanted)
+
+    return replace(told, values=values)
 
 
 def breakable_limits(worlds: Worlds) -> tuple[str, ...]:

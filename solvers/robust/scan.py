@@ -21,7 +21,6 @@ from formulations.uncertainty.wanted import Reached, Wanted
 from formulations.uncertainty.worlds import Judged, Worlds, differing, judged, many_at, metrics
 from results.solution import Status
 from solvers import designs
-from solvers.designs import Table
 from solvers.outcome import ENUMERATION, Outcome
 from solvers.robust.masters.robust_geometric import DISCRETE, Found
 
@@ -83,7 +82,7 @@ def best(wanted: Wanted, every: designs.Grid) -> Best:
         columns = order[:, start : start + width]
         wanted_still = held & (goal <= designs.as_good_as(low)[:, None])
         point, k = np.nonzero(np.take_along_axis(wanted_still, columns, 1))
-        for some in _cut_pairs(worlds, point.size):
+        for some in cut_pairs(worlds, point.size):
             own, place = point[some], columns[point[some], k[some]]
             found = _reached(wanted, every, own, place)
             held_all = ~np.isnan(found.goal) & np.all([r <= 1.0 + HOLDS for r in found.rows.values()], axis=0)
@@ -103,7 +102,7 @@ def best(wanted: Wanted, every: designs.Grid) -> Best:
     return Best(x, tied, np.where(first < 0, -1, column[first]) if column.size else first, low, missed)
 
 
-def _cut_pairs(worlds: Worlds, size: int) -> Iterator[slice]:
+def cut_pairs(worlds: Worlds, size: int) -> Iterator[slice]:
     """Cut pairs of points and designs into pieces that are judged at once."""
     step = max(SCANNED_AT_ONCE // worlds.size, 1)
     yield from (slice(start, start + step) for start in range(0, size, step))
@@ -115,7 +114,15 @@ def _flat(values: Any, size: int) -> Any:
 
 def _reached(wanted: Wanted, every: designs.Grid, point: Points, place: Points) -> Reached:
     """What designs come to, each at a point of its own."""
-    worlds, x = wanted.worlds, every.at(place)
+    worlds, x = of_pairs(wanted.worlds, every, point, place)
+    return what.reached(replace(wanted, worlds=worlds), x)
+
+
+def of_pairs(
+    worlds: Worlds, every: designs.Grid, point: Points, place: Points
+) -> tuple[Worlds, dict[str, Array]]:
+    """Return the worlds at points, and designs, one for each of these."""
+    x = every.at(place)
     if divided.shape(worlds.every):
         near, own = None, x
         if worlds.near is not None and worlds.kinds < worlds.points:
@@ -124,9 +131,7 @@ def _reached(wanted: Wanted, every: designs.Grid, point: Points, place: Points) 
             _, first, of = np.unique(kind * every.size + place, return_index=True, return_inverse=True)
             near, own = (many_at(worlds.near[0], kind[first]), of), x[first]
         worlds, x = replace(worlds, every=many_at(worlds.every, point), near=near), own[:, :, None]
-    return what.reached(
-        replace(wanted, worlds=worlds), dict(zip(every.names, np.moveaxis(x, 1, 0), strict=True))
-    )
+    return worlds, dict(zip(every.names, np.moveaxis(x, 1, 0), strict=True))
 
 
 def _goals(wanted: Wanted, every: designs.Grid, held: Bools) -> Array:
@@ -137,7 +142,7 @@ def _goals(wanted: Wanted, every: designs.Grid, held: Bools) -> Array:
     np.logical_or.at(some, which, held)
     kind, place = np.nonzero(some)
     found = np.empty(kind.size)
-    for own in _cut_pairs(worlds, kind.size):
+    for own in cut_pairs(worlds, kind.size):
         x, there = every.at(place[own])[:, :, None], near
         if divided.shape(near):
             x, there = x[..., None], many_at(near, kind[own])
@@ -156,8 +161,8 @@ def _tie_levels(worlds: Worlds, every: designs.Grid, x: Array, tied: Bools) -> l
     """Return what settles ties, means of metrics (N, M) of designs ``x`` (M, n): NaN of those that are not tied."""
     several = np.flatnonzero(tied[tied.sum(1) > 1].any(0))
     levels = dict[str, Array]()
-    for some in _cut(worlds, several):
-        at = judged(worlds, _columns(every, x[some])).metrics
+    for some in cut(worlds, several):
+        at = judged(worlds, columns(every, x[some])).metrics
         for name in (n for n in worlds.nominal.tie_order if n in at):
             level = worlds.at_points(mean(at[name][..., : worlds.measured]))[..., 0]
             levels.setdefault(name, np.full(tied.shape, np.nan))[:, some] = level
@@ -187,47 +192,6 @@ def minimise(wanted: Wanted) -> Found:
     return Found(outcome, ranges=ranges, left_out=what.left_out(wanted, x), unweighed=DISCRETE)
 
 
-def worst(worlds: Worlds) -> tuple[Table, dict[str, Array], dict[RowKey, Array]]:
-    """Judge few designs in all worlds: of each limit the number that it limits, where it is worst, and its ratio.
-
-    Both have a row for each point. Bounds on listed values are limits like others: values beyond them are tried, too,
-    as far as they are few. A limit on a measure has the number that the measure comes to. Raises OverflowError where
-    floats end before it is clear whether a design breaks a limit.
-    """
-    every = designs.beyond_bounds(worlds.nominal)
-    if every is None or every.size > designs.TRIED_TOGETHER or every.size * worlds.size > MOST_SCANNED // 10:
-        every = designs.widest(worlds.nominal)
-    assert every is not None, "they are few"
-    caps, count = {c.key: c for c in worlds.caps}, worlds.points
-    parts: list[dict[RowKey, tuple[Array, Array]]] = []
-    for places in _cut(worlds, np.arange(every.size)):
-        points = every.at(places)
-        shape = (count, len(points))
-        x = _columns(every, points)
-        at = judged(worlds, x)
-        there: dict[str, Any] = {**worlds.every.given, **x}
-        unknown = np.zeros(len(points), bool)
-        parts.append({})
-        for key, by_world in at.ratios.items():
-            wide = at.metrics.get(key.name)
-            if wide is None:
-                wide = np.broadcast_to(plain(there[key.name]), (*shape, worlds.size))
-            values, ratio = wide[..., : by_world.shape[-1]], differing(by_world)
-            few = differing(values)
-            level = few.min(-1) if key.side == "min" else few.max(-1)
-            level = caps[key].level(values) if key in caps else level
-            level = worlds.at_points(level[..., None])[..., 0] if key.name in at.metrics else level
-            parts[-1][key] = np.broadcast_to(level, shape), np.broadcast_to(ratio.max(-1), shape)
-            lost = (~np.isfinite(ratio)).any(-1) & ~_surely_broken(ratio, 0)
-            unknown |= np.broadcast_to(lost, shape).any(0)
-        if unknown.any() and evaluation.beyond_floats(worlds.every, _columns(every, points[unknown])):
-            raise OverflowError(LOST)
-    both = {key: np.concatenate([np.stack(p[key]) for p in parts], axis=2) for key in parts[0]}
-    columns = every.at(np.arange(every.size)).T
-    t = Table(worlds.nominal, dict(zip(every.names, columns, strict=True)))
-    return t, {k.name: v[0] for k, v in both.items()}, {k: v[1] for k, v in both.items()}
-
-
 def _listed(wanted: Wanted) -> designs.Grid:
     """Return all designs that may meet the limits; raises CannotTake where they cannot be listed.
 
@@ -242,7 +206,7 @@ def _listed(wanted: Wanted) -> designs.Grid:
     return every
 
 
-def _cut(worlds: Worlds, places: Points, size: int = 0) -> Iterator[Points]:
+def cut(worlds: Worlds, places: Points, size: int = 0) -> Iterator[Points]:
     """Cut the places of designs into pieces that are judged at once, in so many worlds (0: in all of them)."""
     step = max(SCANNED_AT_ONCE // max((size or worlds.size) * worlds.kinds, worlds.points), 1)
     yield from (places[start : start + step] for start in range(0, len(places), step))
@@ -267,8 +231,8 @@ def _may_hold(wanted: Wanted, every: designs.Grid) -> Bools:
 def _probe(wanted: Wanted, every: designs.Grid, held: Bools, probes: list[int]) -> None:
     """Leave out of the designs that may hold those that do not in a few worlds."""
     few = wanted.worlds.some(probes)
-    for places in _cut(few, np.flatnonzero(held.any(0))) if probes else ():
-        at = judged(few, _columns(every, every.at(places)))
+    for places in cut(few, np.flatnonzero(held.any(0))) if probes else ():
+        at = judged(few, columns(every, every.at(places)))
         # what is not a number may be one that floats do not reach
         rows = [
             ((r <= 1.0 + RULED_OUT) | ~np.isfinite(r)).all(-1)
@@ -290,7 +254,8 @@ def _hardest(wanted: Wanted, at: Judged) -> set[int]:
     return found
 
 
-def _columns(every: designs.Grid, points: Array) -> dict[str, Array]:
+def columns(every: designs.Grid, points: Array) -> dict[str, Array]:
+    """Return designs as columns, for numbers of which the last dimension is that of the worlds."""
     return {n: c[:, None] for n, c in zip(every.names, points.T, strict=True)}
 
 
@@ -307,14 +272,14 @@ def _refuse_lost(wanted: Wanted, every: designs.Grid, places: Points, at: Judged
     may_fail, told = max((c.may_fail for c in wanted.chances), default=0), taken
     for ratio in (r for k, r in at.ratios.items() if wanted.counts(k.name)):
         few = differing(ratio)
-        told = told | _flat(_surely_broken(few, may_fail * few.shape[-1] // ratio.shape[-1]), taken.size)
+        told = told | _flat(surely_broken(few, may_fail * few.shape[-1] // ratio.shape[-1]), taken.size)
     if not told.all() and evaluation.beyond_floats(
-        wanted.worlds.every, _columns(every, every.at(places[~told]))
+        wanted.worlds.every, columns(every, every.at(places[~told]))
     ):
         raise OverflowError(LOST)
 
 
-def _surely_broken(ratio: Array, may_fail: int) -> Bools:
+def surely_broken(ratio: Array, may_fail: int) -> Bools:
     """Tell which designs break a limit in more worlds than they may, by numbers that floats hold."""
     broken: Array = np.count_nonzero(np.isfinite(ratio) & (ratio > 1 + HOLDS), axis=-1)
     return broken > may_fail

@@ -18,7 +18,7 @@ from formulations.uncertainty import worlds
 from formulations.uncertainty.wanted import Wanted
 from results.dataset import layout, to_arrays
 from scenarios.question import Question
-from solvers.robust import scan, tables
+from solvers.robust import scan, tables, worst
 
 NAMES: dict[str, Any] = {
     "model": "roofline",
@@ -183,3 +183,37 @@ def test_designs_are_judged_in_fresh_samples_once_for_all_limits(monkeypatch: py
     assert not left.any()
     assert np.unique(arrays["processors"]).size == 1
     assert len(runs) == 1
+
+
+def test_why_points_have_no_design_is_told_by_few_samples_as_by_all(monkeypatch: pytest.MonkeyPatch):
+    asked = {
+        **COUNTS,
+        "limits": {"time": {"max": 2e-3}, "energy": {"max": 5.0}, "power": {"max": 1500.0}},
+        "objective": {"minimize": "energy"},
+        "sweep": {
+            "many": {"path": "given.bodies", "factors": [0.01, 0.1, 1.0, 10.0]},
+            "cap": {"path": "limits.energy.max", "factors": [0.01, 0.3, 1.0, 10.0]},
+        },
+    }
+    grid = scenarios.grid(dse.load(asked))
+    path = tables.way(grid).path
+    assert path is not None
+    judged: list[int] = []
+    each = worst.judged
+
+    def counted(worlds_of: worlds.Worlds, x: dict[str, Any]) -> worlds.Judged:
+        found = each(worlds_of, x)
+        judged.append(max(np.size(r) for r in found.ratios.values()))
+        return found
+
+    monkeypatch.setattr(worst, "judged", counted)
+    few, left = path.solve(layout(grid), over_grid.whole(grid))
+    assert not left.any()
+    of_few = sum(judged)
+    judged.clear()
+    monkeypatch.setattr(worst, "_first", lambda _: None)
+    every, _ = path.solve(layout(grid), over_grid.whole(grid))
+    assert of_few < sum(judged) / 4
+    assert (np.asarray(few["would_do"]) > 0).any()
+    for name, values in every.items():
+        np.testing.assert_array_equal(few[name], values, err_msg=name)
