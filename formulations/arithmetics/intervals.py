@@ -67,7 +67,7 @@ class Interval(Enclosure):
         if isinstance(x, Interval):
             return x
         number = np.asarray(x, dtype=np.float64)
-        return Interval(number, number)
+        return Interval(number, number, True if isinstance(x, float) and x >= 0.0 else None)
 
     def __repr__(self) -> str:
         return f"Interval({self.lo!r}, {self.hi!r})"

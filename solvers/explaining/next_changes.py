@@ -87,8 +87,10 @@ def next_change(
     reached = branch.Reached(0.0)
 
     def without() -> tuple[dict[str, float], float] | None:
-        found = _optimum_with_limit_at(problem, key, None, effort)
-        if found is not None and _is_better(problem, found[1], solution.objective):
+        # a design that is no better is not looked for
+        level = branch.Reached(0.0, _log_value(problem, _no_better(problem, solution)))
+        found = _optimum_with_limit_at(problem, key, None, effort, level)
+        if found is not None and _is_better(problem, found[1], solution):
             return found
         # no limit makes a better design possible: the search beside this one need not prove that
         reached.by(-math.inf)
@@ -118,19 +120,22 @@ def _least_bound(
     ``reached``: see ``branch.closely``.
     """
     parts = problem.cases or (problem,)
-    now = _log_value(problem, solution)
+    now = _log_value(problem, _objective(solution))
     below = now - 2 * TIE - CHANGED * max(1.0, abs(now))
     found = side_by_side.run([partial(_least_of_case, part, key, below, effort, reached) for part in parts])
     known = [value for value in found if value is not None]
     return float(judgement.relaxed(problem.question, key, math.exp(min(known)))) if known else None
 
 
-def _log_value(problem: Problem, solution: Solution) -> float:
-    """What is minimised at the answer, in logs."""
-    aim = (problem.cases or (problem,))[0].aim
+def _objective(solution: Solution) -> float:
     assert solution.objective is not None, "an answer with a goal has an objective"
-    size = solution.objective * math.log(2.0) if aim.log2 else math.log(solution.objective)
-    return aim.sign * size
+    return solution.objective
+
+
+def _log_value(problem: Problem, objective: float) -> float:
+    """What is minimised where the objective has this value, in logs."""
+    aim = (problem.cases or (problem,))[0].aim
+    return aim.sign * (objective * math.log(2.0) if aim.log2 else math.log(objective))
 
 
 def _least_of_case(
@@ -163,7 +168,7 @@ class _Trials:
     @property
     def reached(self) -> float:
         """What is minimised at the answer (in logs), which may need the slack that limits are granted."""
-        return _log_value(self.problem, self.solution)
+        return _log_value(self.problem, _objective(self.solution))
 
     def first(self, reach: float, free: Mapping[str, float]) -> tuple[float, float] | None:
         """The value at which other discrete values first beat today's, each at their best, and the objective there.
@@ -343,17 +348,25 @@ def _design(problem: Problem, found: _Found) -> dict[str, float]:
     return {v.name: float(canon.si_values(v, t)) for v, t in zip(problem.variables, found.y, strict=False)}
 
 
-def _is_better(problem: Problem, objective: float, now: float | None) -> bool:
-    assert now is not None, "an answer with a goal has an objective"
-    return problem.question.sign * (now - objective) > problem.question.gap * max(abs(now), 1e-12)
+def _is_better(problem: Problem, objective: float, solution: Solution) -> bool:
+    return problem.question.sign * (_no_better(problem, solution) - objective) > 0.0
+
+
+def _no_better(problem: Problem, solution: Solution) -> float:
+    """The objective up to which a design counts as no better than the answer."""
+    now = _objective(solution)
+    return now - problem.question.sign * problem.question.gap * max(abs(now), 1e-12)
 
 
 def _optimum_with_limit_at(
-    problem: Problem, key: RowKey, limit: float | None, effort: Effort
+    problem: Problem, key: RowKey, limit: float | None, effort: Effort, level: branch.Reached | None = None
 ) -> tuple[dict[str, float], float] | None:
-    """What is decided and the objective of an optimal design with a limit elsewhere; None where there is none."""
+    """What is decided and the objective of an optimal design with a limit elsewhere; None where there is none.
+
+    ``level``: what it has to be below.
+    """
     parts = _parts_with_limit_at(problem, key, limit)
-    found = effort.least(parts)
+    found = effort.least(parts, level)
     if found.y is None:
         return None
     return _design(problem, found), float(parts[0].aim.to_user(found.value))

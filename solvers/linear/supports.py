@@ -53,26 +53,28 @@ def minimise(
     without divisible numbers.
     """
     best, bounds, number = Result(End.INFEASIBLE), list[float](), itertools.count()
-    waiting: list[tuple[float, int, Array, Array, int]] = []
-    parts = [(n.low, n.high)]
+    waiting: list[tuple[float, int, Array, Array, int, Result]] = []
+    parts: list[tuple[Array, Array, Result | None]] = [(n.low, n.high, None)]
     while parts or waiting:
         # from this bound on a part has nothing better
         enough = best.value if best.u is None else best.value - max(gap, SUPPORT_GAP * abs(best.value))
         if not parts:
-            bound, _, low, high, member = heapq.heappop(waiting)
+            bound, _, low, high, member, found = heapq.heappop(waiting)
             if next(number) > MOST_SUPPORT_NODES:
                 return None
             if bound >= enough:
                 bounds.append(bound)
                 break
             taken = np.arange(len(low)) == member
-            parts = [(np.where(taken, 1.0, low), high), (low, np.where(taken, 0.0, high))]
-        low, high = parts.pop(0)
+            known = _with_taken(n, cost, found, taken)
+            parts = [(np.where(taken, 1.0, low), high, known), (low, np.where(taken, 0.0, high), None)]
+        low, high, known = parts.pop(0)
         high = _ends(n, cost, low, high)
         if (high < low).any():
             continue
         near = replace(n, low=low, high=high)
-        found = relaxation(near.relaxed(), cost)
+        still = known is not None and known.u is not None and (known.u[:-1] <= high).all()
+        found = known if known is not None and still else relaxation(near.relaxed(), cost)
         better = found.u is not None and found.bound < enough
         over = few[few[:, :-1] @ high + few[:, -1] > SUPPORT_WHOLE]
         if better and not len(over):
@@ -84,12 +86,21 @@ def minimise(
         elif better and len(over):
             several = over[:, :-1].any(axis=0) & (low < high)
             member = int(np.where(several, _needed(n, found.u), -1.0).argmax())
-            heapq.heappush(waiting, (found.bound, next(number), low, high, member))
+            heapq.heappush(waiting, (found.bound, next(number), low, high, member, found))
         else:
             bounds.append(found.bound)
             if better and found.value < best.value:
                 best = replace(found, multipliers=None)
     return best if best.u is None else replace(best, bound=min([*bounds, best.value]))
+
+
+def _with_taken(n: Numbers, cost: Array, found: Result, taken: Bools) -> Result | None:
+    """The optimum of a relaxation with an indicator at 1, where that is another optimum: nothing to be solved anew."""
+    assert found.u is not None, "of an optimum a thing is taken in"
+    u = np.where(np.append(taken, False), 1.0, found.u)
+    over, size = n.rows @ u, np.abs(n.rows) @ np.abs(u)
+    held = np.where(n.equal, np.abs(over), over) <= SUPPORT_GAP * size
+    return replace(found, u=u) if not cost[:-1][taken].any() and held.all() else None
 
 
 def _ends(n: Numbers, cost: Array, low: Array, high: Array) -> Array:

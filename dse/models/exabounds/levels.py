@@ -48,7 +48,9 @@ def total(values: Iterable[Any]) -> Any:
 
 def product(values: Iterable[Any]) -> Any:
     """Multiply; 1 where there is nothing."""
-    return reduce(mul, values, 1.0)
+    every = list(values)
+    # 1 times an interval is rounded outwards, too
+    return reduce(mul, every) if every else 1.0
 
 
 def largest(values: Iterable[Any]) -> Any:

@@ -45,8 +45,9 @@ LIFT, LIFT_AGAIN = 1.0, 0.1
 """How far above the greatest limit t begins."""
 FLOOR_OF_SLACKS = 1e-3
 """Slacks begin no smaller than this part of the narrowest margin that keeps the first iterate inside the box."""
-SHORT_STEP, SHORTER, CUTS = 0.1, 0.6, 40
-"""A step that counts as short; how a step that will not do is cut, and how often."""
+SHORT_STEP, SHORTER, CUTS = 0.3, 0.6, 40
+"""A step that counts as short (after it products are made alike: where one is much smaller than the others, steps creep
+along its limit); how a step that will not do is cut, and how often."""
 ANY = 10.0
 """As tolerance: any design will do, so that the objective is set aside from the start."""
 BARE = 20.0

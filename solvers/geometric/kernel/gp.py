@@ -195,11 +195,11 @@ def _reduce(T: Terms, y: Array, free: Bools) -> tuple[Terms, Array, Array]:
     if free.all() and not dead.any():
         return T, np.full(dead.shape, -np.inf), np.full(len(y), -np.inf)
     decided = np.where(dead, T.at(y)[0][:, 1:], -np.inf)
-    still = replace(T, A=T.A[..., ~columns]) if alike else T
+    still = T.of(T.A[..., ~columns], T.logc) if alike else T
     logc = still.exponents(y[:, ~columns] if alike else np.where(free, 0.0, y))
     off = np.concatenate([np.zeros((len(y), 1), bool), dead], axis=1)[:, T.row_of]
     logc = np.where(off | (T.logc <= 0.1 * LOG_ZERO), LOG_ZERO, logc)
-    return replace(T, A=A, logc=logc), decided, decided.max(1, initial=-np.inf)
+    return T.of(A, logc), decided, decided.max(1, initial=-np.inf)
 
 
 def _guess(T: Terms) -> Array:

@@ -5,9 +5,6 @@ The system is condensed to the unknowns, or whole, of many programs at once.
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
-
 import numpy as np
 
 from dse.system.arrays import Array, Bools, Integers
@@ -29,7 +26,8 @@ class State:
     hi: Array
     y: Array
     t: Array
-    S: Array  # slacks of limits, t, lower ends, upper ends
+    S: Array  # slacks of limits, t, lower ends, upper ends, as they are carried along
+    exact: Array  # the same, as they are
     L: Array  # their multipliers
     active: Array  # 1 where the inequality exists
     F: Array
@@ -53,8 +51,8 @@ class State:
 
     def take(self, keep: Integers) -> State:
         """Return the same for a choice of instances."""
-        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        return State(**{k: v.take(keep) if k == "terms" else v[keep] for k, v in values.items()})
+        rest = (getattr(self, name)[keep] for name in self.__slots__[2:])
+        return State(self.index[keep], self.terms.take(keep), *rest)
 
 
 @dataclass(slots=True)
@@ -91,7 +89,7 @@ def begin(T: Terms, lo: Array, hi: Array, y: Array) -> State:
     S = slacks(F, t, y, lo, hi, active)
     one, none = np.ones(B), np.zeros(B, np.int64)
     state = State(
-        np.arange(B), T, lo, hi, y, t, S, active / S, active, F, T.slopes(W), W, J, elastic,
+        np.arange(B), T, lo, hi, y, t, S, S.copy(), active / S, active, F, T.slopes(W), W, J, elastic,
         one, FIRST_PENALTY * one, none, none.copy(), none.copy(), none.copy(), none > 0, np.inf * one, 0 * one, 0 * one,
         none.copy(), np.zeros(B, bool), one.copy(),
     )  # fmt: skip
@@ -130,12 +128,11 @@ class Newton:
     def __init__(self, s: State, whole: bool) -> None:
         m, n = s.F.shape[1] - 1, s.y.shape[1]
         # rows of one term are straight
-        added = s.terms.added
-        row = s.terms.row_of[added]
+        added, row = s.terms.added, s.terms.sum_of
         coefficients = np.concatenate([s.weight[:, None], s.L[:, :m]], axis=1)
         # centred exponents: a sum of squares stays one in floating point
         # taken, not indexed: a product adds up in an order that depends on how its arrays lie in memory
-        X = s.terms.A.take(added, axis=-2) - s.G.take(row, axis=1)
+        X = s.terms.A_added - s.G.take(row, axis=1)
         X *= np.sqrt(coefficients.take(row, axis=1) * s.W.take(added, axis=1))[:, :, None]
         self.s, self.D = s, s.L / s.S
         Y = s.J[:, : m + 1] * np.sqrt(self.D)[:, : m + 1, None]
@@ -150,35 +147,39 @@ class Newton:
         self.H = H * self.scale[:, :, None] * self.scale[:, None, :]
         np.einsum("bii->bi", self.H)[...] = 1 + 1e-14
         self.down = np.concatenate([s.weight[:, None] * s.G[:, 0], (s.rho * s.elastic)[:, None]], axis=1)
-        self.off = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active) - s.S
+        self.off = s.exact - s.S
+        self.shrinks, self.falls = -s.S, s.active - 1 - s.L
         # without an interior, tight limits drown all else in rounding once condensed; unless they pin down y
-        tight = (self.D[:, :m] > STIFF).sum(1)
-        self.stiff = np.flatnonzero(s.elastic & (tight > 0) & (tight <= n) & whole)
-        if len(self.stiff):
+        self.stiff, tight = np.zeros(0, np.intp), self.D[:, :m] > STIFF
+        if whole and np.count_nonzero(tight) and np.count_nonzero(s.elastic):
+            count = tight.sum(1)
+            self.stiff = np.flatnonzero(s.elastic & (count > 0) & (count <= n))
+        if self.stiff.size:
             self.whole = Whole(s, self.stiff, curved, self.D)
 
-    def step(self, aim: Array) -> tuple[Array, Array, Array, Array]:
-        """Return how the barrier falls, and the step that brings slack times multiplier to ``aim``.
-
-        The step is in (y, t), in the slacks and in the multipliers.
-        """
-        s = self.s
-        pull = aim / s.S - self.D * self.off
-        rhs = (pull[:, None, :] @ s.J)[:, 0] - self.down
-        d = self.scale * _solved_systems(self.H, self.scale * rhs)
-        if len(self.stiff):
+    def step(self, aim: Array) -> tuple[Array, Array, Array]:
+        """Return the step that brings slack times multiplier to ``aim``: in (y, t), in slacks and in multipliers."""
+        s, share = self.s, aim / self.s.S
+        pull = share - self.D * self.off
+        self.rhs = (pull[:, None, :] @ s.J)[:, 0] - self.down
+        d = self.scale * _solved_systems(self.H, self.scale * self.rhs)
+        if self.stiff.size:
             v = self.whole.step(
                 d, aim[self.stiff], pull[self.stiff], self.down[self.stiff], self.off[self.stiff]
             )
         dS = (s.J @ d[:, :, None])[:, :, 0] + self.off
-        dL = aim / s.S - s.L - self.D * dS
-        if len(self.stiff):
+        dL = share - s.L - self.D * dS
+        if self.stiff.size:
             k, m = self.stiff, v.shape[1]
             L = s.L[k, :m]
             on = s.active[k, :m]
             dL[k, :m] = -(v + L) * on
             dS[k, :m] = np.where(on > 0, (aim[k, :m] + s.S[k, :m] * v) / np.maximum(L, TINY), 0.0)
-        return (rhs * d).sum(1), d, dS, dL
+        return d, dS, dL
+
+    def longest(self, dS: Array, dL: Array) -> tuple[Array, Array]:
+        """Reciprocals, at least 1, of the longest steps that keep slacks and multipliers positive."""
+        return (dS / self.shrinks).max(1, initial=1.0), (dL / self.falls).max(1, initial=1.0)
 
 
 class Whole:

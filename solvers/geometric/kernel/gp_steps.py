@@ -52,35 +52,34 @@ FEW_CUT, CUTS_TOGETHER = 64, 8
 Choice = Integers | slice
 
 
-def _longest(s: State, dS: Array, dL: Array) -> tuple[Array, Array]:
-    """Reciprocals, at least 1, of the longest steps that keep slacks and multipliers positive."""
-    primal = np.maximum((-dS / s.S).max(1), 1.0)
-    return primal, np.maximum((-dL / (s.L + (1 - s.active))).max(1), 1.0)
-
-
 def advance(s: State, whole: bool, hurried: bool) -> Bools:
     """One predictor-corrector step for every instance, in place; False where no step was found."""
     count = s.active.sum(1)
     mu = (s.S * s.L).sum(1) / count
     newton = Newton(s, whole)
-    _, _, dS, dL = newton.step(np.zeros_like(s.S))
-    a = (1 / np.maximum(*_longest(s, dS, dL)))[:, None]
+    _, dS, dL = newton.step(np.zeros_like(s.S))
+    a = (1 / np.maximum(*newton.longest(dS, dL)))[:, None]
     ahead = ((s.S + a * dS) * (s.L + a * dL)).sum(1) / count
     sigma = formulas.centring(ahead / mu, s.short, formulas.least_product(least_mu(s), s.gap) / mu)
     # after a short step: plain centring; the second-order term is trusted as far as the predictor could go
-    trust = np.where(s.short > 0, 0.0, a[:, 0] ** 2)
-    aim = s.active * np.where(s.cautious, s.target, sigma * mu)[:, None]
-    aim -= np.where(s.cautious, 0.0, trust)[:, None] * dS * dL
-    fall, d, dS, dL = newton.step(aim)
-    primal, dual = _longest(s, dS, dL)
+    trust, product = np.where(s.short > 0, 0.0, a[:, 0] ** 2), sigma * mu
+    cautious = bool(np.count_nonzero(s.cautious))
+    if cautious:
+        trust, product = np.where(s.cautious, 0.0, trust), np.where(s.cautious, s.target, product)
+    aim = s.active * product[:, None]
+    aim -= trust[:, None] * dS * dL
+    d, dS, dL = newton.step(aim)
+    primal, dual = newton.longest(dS, dL)
     fraction = formulas.fraction(mu)
     common = fraction / np.maximum(primal, dual)
-    alpha = np.minimum(1.0, np.where(s.cautious, fraction / primal, common))
+    alpha = np.minimum(1.0, np.where(s.cautious, fraction / primal, common) if cautious else common)
+    fall = (newton.rhs * d).sum(1)
     alpha, ok = _shorten(s, Move(fall, d, dS, np.abs(newton.off), mu), alpha)
     s.L += np.minimum(alpha, common)[:, None] * dL
     s.short = np.where(alpha < SHORT_STEP, (s.short + 1) % 4, 0)
     s.age += 1
-    _lower_barrier(s, fall, count)
+    if cautious:
+        _lower_barrier(s, fall, count)
     _turn_cautious(s, ok, hurried)
     alive: Bools = ok | (s.age == 0)
     return alive
@@ -88,8 +87,6 @@ def advance(s: State, whole: bool, hurried: bool) -> Bools:
 
 def _lower_barrier(s: State, fall: Array, count: Array) -> None:
     """Cautious mode: keep multipliers near target / slack, lower the target once the barrier is minimised."""
-    if not s.cautious.any():
-        return
     near = s.target[:, None] * s.active / s.S
     s.L = np.where(s.cautious[:, None], formulas.near(s.L, near), s.L)
     ready = s.cautious & formulas.minimised(fall, s.target, count)
@@ -99,9 +96,9 @@ def _lower_barrier(s: State, fall: Array, count: Array) -> None:
 def _turn_cautious(s: State, ok: Bools, hurried: bool) -> None:
     """Instances that jam go on, from an interior point nearby, with the monotone barrier."""
     turn = ~s.cautious & (~ok | (s.age > PATIENCE) & ~s.steady | (hurried & (s.stale >= HURRIED)))
-    if not turn.any():
+    k = turn.nonzero()[0]
+    if not k.size:
         return
-    k = np.flatnonzero(turn)
     s.stale[k] = 0
     m = s.F.shape[1] - 1
     on = s.active[k, :m] > 0
@@ -117,6 +114,7 @@ def _turn_cautious(s: State, ok: Bools, hurried: bool) -> None:
     s.rho[after], s.stage[after] = np.maximum(s.rho[after], TOP_PENALTY), 0
     s.active[k, m] = elastic
     s.J[k, : m + 1, -1] = s.active[k, : m + 1] * elastic[:, None]
+    s.exact = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)
     margin = formulas.second_margin(s.lo, s.hi)
     y = np.minimum(np.maximum(s.y, s.lo + margin), s.hi - margin)
     S = slacks(s.F, s.t, y, s.lo, s.hi, s.active)
@@ -143,10 +141,8 @@ class Move:
     mu: Array
 
 
-def _trial(
-    s: State, move: Move, a: Array, k: Choice
-) -> tuple[tuple[Array, Array, Array, Array, Array], Bools]:
-    """Evaluate the rows at the end of steps ``a`` of the instances k: (F, W, y, t, S), and where they will do."""
+def _trial(s: State, move: Move, a: Array, k: Choice) -> tuple[tuple[Array, ...], Bools]:
+    """What steps ``a`` of the instances k lead to: (F, W, y, t, S, exact), and where they will do."""
     by = a[:, None]
     yt = s.y[k] + by * move.d[k, :-1]
     tt = s.t[k] + a * move.d[k, -1] * s.elastic[k]
@@ -154,37 +150,36 @@ def _trial(
     c = slacks(Ft, tt, yt, s.lo[k], s.hi[k], s.active[k])
     old = s.S[k]
     ahead = old + by * move.slide[k]
-    if s.elastic.any():
+    if np.count_nonzero(s.elastic):
         # t falls by less where limits curve, so that they shorten no step
         m = s.F.shape[1] - 1
         lift = s.elastic[k] * (ahead - c)[:, :m].max(1, initial=0.0)
         tt += np.where(tt + lift <= s.t[k], lift, 0.0)
         c = slacks(Ft, tt, yt, s.lo[k], s.hi[k], s.active[k])
     miss = np.abs(c - ahead)
-    carried = formulas.follows(old, miss, by, move.off[k])
-    good = carried | formulas.enough(c, old, by, move.mu[k][:, None], s.L[k]) | (s.active[k] == 0)
-    good |= formulas.rounding(ahead, c)
+    good = carried = formulas.follows(old, miss, by, move.off[k])
+    if np.count_nonzero(carried) < carried.size:
+        good = carried | formulas.enough(c, old, by, move.mu[k][:, None], s.L[k]) | (s.active[k] == 0)
+        good |= formulas.rounding(ahead, c)
     St = np.where(c >= np.where(carried, 0.5 * ahead, EXACT_SLACK), c, np.maximum(ahead, miss))
     fine = good.all(1) & np.isfinite(Ft[:, 0])
-    if s.cautious.any():
+    if np.count_nonzero(s.cautious):
         before = _barrier(s, s.F[k], s.t[k], old, k)
         allowed = formulas.allowed(before, a, move.fall[k])
         fine &= ~s.cautious[k] | (_barrier(s, Ft, tt, St, k) <= allowed)
-    return (Ft, Wt, yt, tt, St), fine
+    return (Ft, Wt, yt, tt, St, c), fine
 
 
 def _shorten(s: State, move: Move, step: Array) -> tuple[Array, Bools]:
     """Take the step, shorter where the true slacks would not stay positive; False where none will do."""
-    old = s.F, s.W, s.y, s.t, s.S
+    old = s.F, s.W, s.y, s.t, s.S, s.exact
     new, ok = _trial(s, move, step, slice(None))
-    if not ok.all():
+    k = (~ok).nonzero()[0]
+    if k.size:
         for to, come in zip(new, old, strict=True):
-            to[~ok] = come[~ok]
+            to[k] = come[k]
         tries = 0
-        while tries < CUTS:
-            k = np.flatnonzero(~ok)
-            if not len(k):
-                break
+        while k.size and tries < CUTS:
             together = 1 if len(k) > FEW_CUT else min(CUTS_TOGETHER, CUTS - tries)
             tries += together
             # one after the other, so that a step is the same number in every batch
@@ -198,8 +193,9 @@ def _shorten(s: State, move: Move, step: Array) -> tuple[Array, Bools]:
             for to, come in zip(new, part, strict=True):
                 to[k[good]] = come[cut[good] * len(k) + good]
             ok[k[good]] = True
-        step[~ok] = 0.0
-    s.F, s.W, s.y, s.t, s.S = new
+            k = (~ok).nonzero()[0]
+        step[k] = 0.0
+    s.F, s.W, s.y, s.t, s.S, s.exact = new
     s.G = s.terms.slopes(s.W)
     tilt(s)
     return step, ok
@@ -212,7 +208,7 @@ def least_mu(s: State) -> Array:
 
 def drop_elastic(s: State) -> None:
     """Let go of t where every limit holds with room."""
-    if not s.elastic.any():
+    if not np.count_nonzero(s.elastic):
         return
     m = s.F.shape[1] - 1
     with_slack = formulas.roomy(s.F[:, 1:], s.S[:, :m]) | (s.active[:, :m] == 0)
@@ -223,7 +219,8 @@ def drop_elastic(s: State) -> None:
         s.L[drop, m] = 0.0
         s.J[drop, : m + 1, -1] = 0.0
         s.t[drop] = 0.0
-        s.S[drop] = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[drop]
+        s.exact = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)
+        s.S[drop] = s.exact[drop]
         again = drop & (s.stage == 1)
         s.stage[again], s.weight[again] = 2, 1.0
         _recentre(s, again, np.ones(len(again)))
@@ -234,7 +231,7 @@ def change_stage(s: State, proof: Array, worst: Array, top: float) -> None:
 
     ``top``: the highest penalty before.
     """
-    if not s.elastic.any():
+    if not np.count_nonzero(s.elastic):
         return
     m = s.F.shape[1] - 1
     left = (s.S * s.L).sum(1)
@@ -247,7 +244,8 @@ def change_stage(s: State, proof: Array, worst: Array, top: float) -> None:
     alone = stuck & ~raised
     if alone.any():
         s.t[alone] += LIFT_AGAIN  # from close to the limits phase one would only creep
-        s.S[alone] = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)[alone]
+        s.exact = slacks(s.F, s.t, s.y, s.lo, s.hi, s.active)
+        s.S[alone] = s.exact[alone]
         _set_goal_aside(s, alone)
     back = s.elastic & (s.stage == 1) & (left < DONE) & (worst <= FEASIBLE)
     if back.any():
@@ -275,36 +273,41 @@ def record(
     s: State, found: Found, done: Bools, tol: float, iteration: int, enough: Array
 ) -> tuple[Bools, Array, Array]:
     """Write down what this iterate proves; True where the instance is finished."""
-    m = s.F.shape[1] - 1
+    m, going = s.F.shape[1] - 1, ~done
     bound, proof, worst = certificates(s)
-    impossible = (proof > FEASIBLE) & (worst > 0) & ~done
+    within, miss, pressure, products = worst <= FEASIBLE, np.maximum(worst, 0), s.L[:, :m].sum(1), s.S * s.L
+    impossible = (proof > FEASIBLE) & (worst > 0) & going
     bound = np.where(s.slight > 0, np.minimum(bound, s.F[:, 0]), bound)
-    gap = np.abs(s.F[:, 0] - bound)
+    above = s.F[:, 0] - bound
+    gap = np.abs(above)
     # a smaller complementarity pins the variables down where the objective no longer can
-    closed = formulas.close(s.F[:, 0] - bound, s.L[:, :m].sum(1), tol)
-    left = np.where(closed, gap + (s.S * s.L).sum(1) + np.maximum(worst, 0), 1 + gap)
+    closed = formulas.close(above, pressure, tol)
+    left = np.where(closed, gap + products.sum(1) + miss, 1 + gap)
     s.gap = np.where(closed | s.elastic, 0.0, gap)
-    score = np.where(worst <= FEASIBLE, left, NOT_WITHIN + np.maximum(worst, 0))
-    beyond = ((bound >= enough) | (tol >= ANY) & (worst <= FEASIBLE)) & ~done
-    better = ((score < s.score) | impossible | beyond) & ~done
+    score = np.where(within, left, NOT_WITHIN + miss)
+    beyond = ((bound >= enough) | within if tol >= ANY else bound >= enough) & going
+    ends = impossible | beyond
+    better = ends | (score < s.score) & going
     s.late = np.where((score < 0.5 * s.score) | (s.score >= 1), 0, s.late + 1)
     s.steady = formulas.steady(score, s.score)
     s.stale = np.where(s.steady | ~(score < NOT_WITHIN), 0, s.stale + 1)
     s.score = np.where(better, score, s.score)
-    k = np.flatnonzero(better)
+    k = better.nonzero()[0]
     j = s.index[k]
-    found.y[j], found.L[j] = s.y[k], s.L[k]
-    found.penalised[j] = s.elastic[k] & formulas.artefact(s.L[k, :m].sum(1), s.rho[k])
-    found.slight[j] = s.slight[k]
-    found.near[j] = score[k] < 1 + SMALL_GAP
-    found.iterations[s.index[~done]] = iteration
+    found.y[j], found.L[j], found.slight[j] = s.y[k], s.L[k], s.slight[k]
+    found.penalised[j] = (s.elastic & formulas.artefact(pressure, s.rho))[k]
+    found.near[j] = (score < 1 + SMALL_GAP)[k]
+    found.iterations[s.index[going]] = iteration
+    optimal = s.score < 1
+    some = ends | optimal
+    if not np.count_nonzero(some):
+        return ends, proof, worst
     found.infeasible[s.index[impossible]] = True
-    at_floor = (s.S * s.L).max(1) <= 2 * least_mu(s)
+    found.settled[s.index[some]] = True
+    at_floor = products.max(1) <= 2 * least_mu(s)
     sharp = better & (score < 1) & (gap < SHARP) & at_floor
     late = np.where(np.isnan(enough), np.where(s.cautious, LATE_CAUTIOUS, LATE), 0)
-    solved = sharp | beyond | (s.score < 1) & (s.late >= late)
-    found.settled[s.index[impossible | beyond | (s.score < 1)]] = True
-    return impossible | solved, proof, worst
+    return ends | sharp | optimal & (s.late >= late), proof, worst
 
 
 def run(
@@ -370,15 +373,16 @@ def _iterate(
         done.copy(),
     )
     for iteration in range(limit + 1):
-        now, proof, worst = record(s, found, done, tol, iteration, enough[s.index])
+        now, proof, worst = record(s, found, done, tol, iteration, enough)
         done |= now
         if hurried:
             done |= s.cautious & (s.stale >= GIVEN_UP)
-        if done.all():
+        ended = np.count_nonzero(done)
+        if ended == len(done):
             break
-        if done.sum() > 0.2 * len(done):
+        if ended > 0.2 * len(done):
             keep = np.flatnonzero(~done)
-            s, done, proof, worst = s.take(keep), done[keep], proof[keep], worst[keep]
+            s, done, proof, worst, enough = s.take(keep), done[keep], proof[keep], worst[keep], enough[keep]
         change_stage(s, proof, worst, top)
         done |= ~advance(s, whole, hurried)
         drop_elastic(s)

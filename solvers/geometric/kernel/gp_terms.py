@@ -7,6 +7,7 @@ posynomial in the logarithms of its variables.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,7 +23,8 @@ class Terms:
     """The terms of B instances: exponents A, (K, n) shared or (B, K, n), and log coefficients, (B, K).
 
     ``sums``: rows of more than one term, the only ones that are no straight lines; ``added``: their terms, which begin
-    at ``begins`` among these.
+    at ``begins`` among these; ``sum_of``: their rows. ``A_first``, ``A_added``: exponents of the first terms of rows,
+    and of those of sums.
     """
 
     A: Array
@@ -32,10 +34,23 @@ class Terms:
     sums: Integers
     added: Integers
     begins: Integers
+    sum_of: Integers
+    A_first: Array
+    A_added: Array
 
     def take(self, keep: Integers | Bools) -> Terms:
         """Return the same rows for a choice of instances."""
-        return replace(self, A=self.A if self.A.ndim == 2 else self.A[keep], logc=self.logc[keep])
+        A = self.A, self.A_first, self.A_added
+        own, first, added = A if self.A.ndim == 2 else (x[keep] for x in A)
+        return Terms(
+            own, self.logc[keep], self.starts, self.row_of, self.sums, self.added, self.begins, self.sum_of,
+            first, added,
+        )  # fmt: skip
+
+    def of(self, A: Array, logc: Array) -> Terms:
+        """Return the same rows with other exponents and coefficients."""
+        first, added = A.take(self.starts, axis=-2), A.take(self.added, axis=-2)
+        return replace(self, A=A, logc=logc, A_first=first, A_added=added)
 
     def exponents(self, y: Array) -> Array:
         """Return the log of every term at y, (B, K)."""
@@ -64,8 +79,8 @@ class Terms:
 
     def slopes(self, W: Array) -> Array:
         """Gradients (B, m+1, n) of all rows from the weights."""
-        found: Array = W.take(self.starts, axis=1)[:, :, None] * self.A.take(self.starts, axis=-2)
-        parts = W.take(self.added, axis=1)[:, :, None] * self.A.take(self.added, axis=-2)
+        found: Array = W.take(self.starts, axis=1)[:, :, None] * self.A_first
+        parts = W.take(self.added, axis=1)[:, :, None] * self.A_added
         found[:, self.sums] = np.add.reduceat(parts, self.begins, axis=1)
         return found
 
@@ -75,18 +90,28 @@ def terms(A: Array, logc: Array, ptr: Integers) -> Terms:
     # in C order, as of one instance alone: sums and products add up by how arrays lie in memory
     A = np.ascontiguousarray(A, float)
     logc = np.atleast_2d(np.ascontiguousarray(logc, float))
-    ptr = np.asarray(ptr, np.int64)
     K = logc.shape[1]
-    if ptr.ndim != 1 or len(ptr) < 2 or ptr[0] != 0 or ptr[-1] != K or np.any(np.diff(ptr) < 1):
-        raise ValueError(f"ptr {ptr} is not a list of row offsets into {K} terms, one term or more per row")
+    starts, row_of, sums, added, begins, sum_of = _layout(
+        np.asarray(ptr, np.int64).tobytes(), np.ndim(ptr), K
+    )
     if A.ndim not in (2, 3) or A.shape[-2] != K or (A.ndim == 3 and len(A) != len(logc)):
         raise ValueError(f"A of shape {A.shape} does not fit logc of shape {logc.shape}")
-    if not np.isfinite(A).all() or np.isnan(logc).any() or np.any(logc == np.inf):
+    if not np.isfinite(A).all() or not (logc < np.inf).all():
         raise ValueError("A must be finite, logc below +inf")
+    first, more = A.take(starts, axis=-2), A.take(added, axis=-2)
+    return Terms(A, np.maximum(logc, LOG_ZERO), starts, row_of, sums, added, begins, sum_of, first, more)
+
+
+@lru_cache(maxsize=256)
+def _layout(offsets: bytes, axes: int, K: int) -> tuple[Integers, ...]:
+    """What follows of a table of K terms from its row offsets alone: a search asks for the same again and again."""
+    ptr = np.frombuffer(offsets, np.int64)
+    if axes != 1 or len(ptr) < 2 or ptr[0] != 0 or ptr[-1] != K or np.any(np.diff(ptr) < 1):
+        raise ValueError(f"ptr {ptr} is not a list of row offsets into {K} terms, one term or more per row")
     counts = np.diff(ptr)
     row_of, sums = np.repeat(np.arange(len(counts)), counts), np.flatnonzero(counts > 1)
     added, begins = np.flatnonzero(counts[row_of] > 1), np.cumsum(counts[sums]) - counts[sums]
-    return Terms(A, np.maximum(logc, LOG_ZERO), ptr[:-1], row_of, sums, added, begins)
+    return ptr[:-1], row_of, sums, added, begins, row_of[added]
 
 
 def evaluate(A: Array, logc: Array, ptr: Integers, y: Array) -> Array:
