@@ -43,7 +43,7 @@ def test_ends_that_reduced_costs_bring_nearer_lose_no_good_point(seed: int) -> N
     every = points(n)
     values = every @ cost
     cost[-1] = -1.05 * values.min()
-    near = highs.narrowed(n, cost)
+    near = whole_parts.narrowed(n, cost, highs.minimise(n.relaxed(), cost).multipliers)
     good = every[every @ cost <= 0.0][:, :-1]
     assert ((good >= near.low) & (good <= near.high)).all()
     assert (near.high - near.low).sum() < (n.high - n.low).sum()
