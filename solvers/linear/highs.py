@@ -14,6 +14,7 @@ import numpy as np
 
 from dse.system.arrays import Array
 from formulations.programs.row_ends import upper_ends
+from solvers import designs
 from solvers.linear import large_numbers, least_parts, linear_program, supports, whole_parts
 from solvers.linear.linear_program import End, Numbers, Result
 
@@ -73,8 +74,13 @@ def _of_sets(n: Numbers, cost: Array) -> Result | None:
     return None if parts is None else least_parts.minimise(n, cost, np.where(flags, parts, np.nan))
 
 
-def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float = math.inf) -> Result:
-    """One search of HiGHS over whole numbers, then the linear program that they leave (see ``minimise``)."""
+def _searched_integers(
+    n: Numbers, cost: Array, gap: float = 0.0, worse: float = math.inf, y: Array | None = None
+) -> Result:
+    """One search of HiGHS over whole numbers, then the linear program that they leave (see ``minimise``).
+
+    ``y``: multipliers of the rows at the optimum of divisible numbers, if these are known.
+    """
     if not n.integer.any():
         return _solved_linear_program(n, cost)
     large = large_numbers.minimise(n, cost, gap, _solved_linear_program, _searched_integers)
@@ -86,7 +92,11 @@ def _searched_integers(n: Numbers, cost: Array, gap: float = 0.0, worse: float =
     # any point will do where nothing is to be small
     sought = found.u is not None and cost[:-1].any()
     # at tight tolerances maxima that are held to one of their terms have been called infeasible
-    if (sought and _has_many_values(n)) or found.end is End.INFEASIBLE or found.end is End.FAILED:
+    many = sought and _has_many_values(n)
+    listed = _least_listed(n, cost, found, y) if many and n.integer.all() else None
+    if listed is not None:
+        return listed
+    if many or found.end is End.INFEASIBLE or found.end is End.FAILED:
         found = _agreed(n, cost, found, _called_highs(n, cost, gap, tight=False))
     if found.u is None:
         return Result(End.FAILED) if found.end is End.INFEASIBLE else _without_end(n, cost)
@@ -107,6 +117,23 @@ def _has_many_values(n: Numbers) -> bool:
         return False
     high = upper_ends(n.rows, n.low, n.high, n.integer)
     return bool((high - n.low)[n.integer].max() > MANY_WHOLE_VALUES)
+
+
+def _least_listed(n: Numbers, cost: Array, found: Result, y: Array | None) -> Result | None:
+    """The least of all whole points that are as good as one of them, where these are few: no search has to be believed.
+
+    ``y``: see ``whole_parts.narrowed``.
+    """
+    as_good = cost - float(designs.as_good_as(found.value)) * linear_program.constant_column(len(cost))
+    y = _solved_linear_program(n.relaxed(), as_good).multipliers if y is None else y
+    parts = whole_parts.whole_parts(whole_parts.narrowed(n, as_good, y).with_rows(as_good))
+    every = [] if parts is None else list(np.insert(parts, len(cost) - 1, 1.0, axis=1))
+    points = [u for u in every if meets(n, u)]
+    if not points:
+        return None
+    best = min(points, key=lambda u: float(cost @ u))
+    value = float(cost @ best)
+    return Result(End.FOUND, best, value, value, sole=len(points) == 1)
 
 
 def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
@@ -231,24 +258,6 @@ def meets(n: Numbers, u: Array) -> bool:
     room = HIGHS_FEASIBLE * (np.abs(n.rows) @ np.abs(u))
     over = n.rows @ u
     return not ((over > room) | ((over < -room) & n.equal)).any()
-
-
-def narrowed(n: Numbers, cost: Array) -> Numbers:
-    """The same with nearer ends of its whole numbers: those that no point with ``cost . u <= 0`` is beyond.
-
-    By weak duality ``cost . u`` is at least its bound and the reduced cost of each column for its distance from the end
-    at which the bound has it.
-    """
-    relaxed = _solved_linear_program(n.relaxed(), cost)
-    if relaxed.multipliers is None:
-        return n
-    slope, _ = linear_program.reduced_costs(n.rows, n.equal, cost, relaxed.multipliers)
-    s = slope[:-1]
-    with np.errstate(all="ignore"):
-        far = np.maximum(-relaxed.bound, 0.0) / np.abs(s) * (1.0 + 1e-9) + MIP_WHOLE
-        high = np.where(n.integer & (s > 0), np.minimum(n.high, np.floor(n.low + far)), n.high)
-        low = np.where(n.integer & (s < 0), np.maximum(n.low, np.ceil(n.high - far)), n.low)
-    return replace(n, low=low, high=high)
 
 
 def _called_highs(

@@ -32,7 +32,7 @@ class Numbers:
     """Rows ``rows . u <= 0`` (or = 0 where ``equal``), u between ``low`` and ``high`` and ending with a constant 1.
 
     ``low``, ``high`` and ``integer`` are without the constant. ``indicators``: the columns that say whether there is
-    any of an amount, where that is known.
+    any of an amount, where that is known. ``known``: multipliers of rows like these, which may bound parts of it.
     """
 
     rows: Array
@@ -41,6 +41,7 @@ class Numbers:
     high: Array
     integer: Bools
     indicators: Bools | None = None
+    known: tuple[Array, ...] = ()
 
     def with_rows(self, *more: Array) -> Numbers:
         """The same with further rows <= 0."""
@@ -103,7 +104,11 @@ def weak_duality(rows: Array, equal: Bools, low: Array, high: Array, cost: Array
 
     Any multipliers ``y`` give a bound, bad ones a weak one. Arrays may have a dimension for many programs first.
     """
-    slope, noise = reduced_costs(rows, equal, cost, y)
+    return least_between(*reduced_costs(rows, equal, cost, y), low, high)
+
+
+def least_between(slope: Array, noise: Array, low: Array, high: Array) -> Array:
+    """The least value of affine forms between ends, less rounding (see ``reduced_costs``)."""
     s = slope[..., :-1]
     with np.errstate(invalid="ignore"):
         least = np.where(s > 0, s * low, np.where(s < 0, s * high, 0.0))
@@ -143,7 +148,8 @@ class Result:
     ``multipliers`` of the rows (LP only), >= 0 for rows that hold as <=. ``ray``: a direction in which an
     unbounded program falls without end. ``sole``: whether it is proved that no other point is as good. ``numbers`` and
     ``cost``: the program whose optimum it is (for the branch that won, where there are branches) and what was
-    minimised there, where that is told; ``equals``: the best of other branches that are as good.
+    minimised there, where that is told; ``equals``: the best of other branches that are as good; ``known``: all
+    multipliers that bounded parts of it.
     """
 
     end: End
@@ -156,3 +162,4 @@ class Result:
     numbers: Numbers | None = None
     cost: Array | None = None
     equals: tuple[Result, ...] = ()
+    known: tuple[Array, ...] = ()

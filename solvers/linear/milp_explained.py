@@ -178,7 +178,7 @@ def next_change(p: Program, best: Result, key: RowKey) -> tuple[float, float] | 
     if first.u is None or first.bound <= 1.0 - PAST or not math.isfinite(first.value):
         return None
     factor = max(first.value, 1.0)
-    relaxed = milp.numbers(p, factors={key: factor * (1.0 + PAST)})
+    relaxed = replace(milp.numbers(p, factors={key: factor * (1.0 + PAST)}), known=best.known)
     there = milp.least(p, relaxed, goal, under, first.u)
     return None if there.u is None else (factor, there.value)
 

@@ -80,7 +80,8 @@ def _chosen(p: Program, best: Result) -> list[Chosen]:
     if p.goal is not None:
         goal, under = milp.objective(p)
         row = goal - float(designs.as_good_as(best.value)) * under
-        kept = highs.narrowed(n, row).with_rows(row)
+        multipliers = highs.minimise(n.relaxed(), row).multipliers
+        kept = whole_parts.narrowed(n, row, multipliers).with_rows(row)
         few = _few(p, n, best, whole_parts.whole_parts(kept))
         if few:
             return few

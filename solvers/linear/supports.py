@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,15 +18,17 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools
 from formulations.programs.row_ends import FOR_OPEN, upper_ends
-from solvers.linear import least_parts
+from solvers import designs
+from solvers.linear import least_parts, linear_program
 from solvers.linear.linear_program import End, Numbers, Result
 
-MOST_SUPPORT_NODES = 400
+MOST_SUPPORT_NODES = 800
 LARGE_AMOUNT = 1000.0
 SUPPORT_WHOLE = 1e-6
 SUPPORT_GAP = 1e-9
 
 Solve = Callable[["Numbers", "Array"], "Result"]
+Search = Callable[..., "Result"]
 
 
 def few_of_several(n: Numbers) -> Bools:
@@ -45,62 +48,96 @@ def few_of_several(n: Numbers) -> Bools:
 
 
 def minimise(
-    n: Numbers, cost: Array, gap: float, few: Array, relaxation: Solve, whole: Solve
+    n: Numbers, cost: Array, gap: float, few: Array, relaxation: Solve, whole: Search
 ) -> Result | None:
     """Minimise ``cost . u``; None where the parts are too many, or a relaxation has no end.
 
     ``few``: the rows that allow only some of several things. ``relaxation`` and ``whole`` solve one part, with and
-    without divisible numbers.
+    without divisible numbers; ``whole`` is told multipliers of its rows.
     """
     best, bounds, number = Result(End.INFEASIBLE), list[float](), itertools.count()
-    waiting: list[tuple[float, int, Array, Array, int, Result]] = []
-    parts: list[tuple[Array, Array, Result | None]] = [(n.low, n.high, None)]
-    while parts or waiting:
+    told, lines = [*n.known], _lines_below(n, cost)
+    # the last part first of those with the same bound: a design is near, and what is left out may need no program then
+    waiting: list[tuple[float, int, Array, Array, Result]]
+    waiting = [(-math.inf, 0, n.low, n.high, Result(End.FAILED))]
+    while waiting:
         # from this bound on a part has nothing better
         enough = best.value if best.u is None else best.value - max(gap, SUPPORT_GAP * abs(best.value))
-        if not parts:
-            bound, _, low, high, member, found = heapq.heappop(waiting)
-            if next(number) > MOST_SUPPORT_NODES:
-                return None
-            if bound >= enough:
-                bounds.append(bound)
-                break
-            taken = np.arange(len(low)) == member
-            known = _with_taken(n, cost, found, taken)
-            parts = [(np.where(taken, 1.0, low), high, known), (low, np.where(taken, 0.0, high), None)]
-        low, high, known = parts.pop(0)
+        bound, _, low, high, found = heapq.heappop(waiting)
+        if bound >= enough:
+            bounds.append(bound)
+            break
+        if next(number) > MOST_SUPPORT_NODES:
+            return None
         high = _ends(n, cost, low, high)
-        if (high < low).any():
-            continue
         near = replace(n, low=low, high=high)
-        still = known is not None and known.u is not None and (known.u[:-1] <= high).all()
-        found = known if known is not None and still else relaxation(near.relaxed(), cost)
+        least = linear_program.least_between(*lines, low, high)
+        # a sum of rows that is above 0 proves that no point meets them
+        none = (high < low).any() or (least[1:] > 0.0).any()
+        bound = math.inf if none else float(least[0].max(initial=-math.inf))
+        if bound >= enough:
+            bounds.append(bound)
+            continue
+        if found.u is None or (found.u[:-1] > high).any():
+            found = relaxation(near.relaxed(), cost)
+            told += [found.multipliers] if found.multipliers is not None else []
         better = found.u is not None and found.bound < enough
         over = few[few[:, :-1] @ high + few[:, -1] > SUPPORT_WHOLE]
         if better and not len(over):
             # nothing is left to choose from
-            found = whole(near, cost)
+            found = whole(near, cost, y=found.multipliers)
         if found.u is None:
             if found.end is not End.INFEASIBLE:
                 return None
         elif better and len(over):
-            several = over[:, :-1].any(axis=0) & (low < high)
-            member = int(np.where(several, _needed(n, found.u), -1.0).argmax())
-            heapq.heappush(waiting, (found.bound, next(number), low, high, member, found))
+            for part in _with_or_without(n, cost, found, over, (low, high)):
+                heapq.heappush(waiting, (found.bound, -next(number), *part))
         else:
             bounds.append(found.bound)
             if better and found.value < best.value:
                 best = replace(found, multipliers=None)
-    return best if best.u is None else replace(best, bound=min([*bounds, best.value]))
+    return best if best.u is None else _best_of_parts(n, cost, best, bounds, told)
 
 
-def _with_taken(n: Numbers, cost: Array, found: Result, taken: Bools) -> Result | None:
+def _with_or_without(
+    n: Numbers, cost: Array, found: Result, over: Array, ends: tuple[Array, Array]
+) -> list[tuple[Array, Array, Result]]:
+    """Both parts by the thing that a relaxation needs most: without it, and with it."""
+    assert found.u is not None, "of an optimum a thing is taken in"
+    low, high = ends
+    several = over[:, :-1].any(axis=0) & (low < high)
+    taken = np.arange(len(low)) == np.where(several, _needed(n, found.u), -1.0).argmax()
+    without = low, np.where(taken, 0.0, high), Result(End.FAILED)
+    return [without, (np.where(taken, 1.0, low), high, _with_taken(n, cost, found, taken))]
+
+
+def _best_of_parts(n: Numbers, cost: Array, best: Result, bounds: list[float], told: list[Array]) -> Result:
+    """The best of all parts, with their bound, and whether it is the only one that is as good."""
+    most = designs.as_good_as(best.value)
+    # what is not needed has been left out: it must cost more than what counts as a tie
+    asked = n.low < n.high if n.indicators is None else (n.low < n.high) & ~n.indicators
+    costly = (cost[:-1] > most - best.value)[asked].all()
+    sole = best.sole and bool(costly) and sum(b <= most for b in bounds) == 1
+    return replace(best, bound=min([*bounds, best.value]), sole=sole, known=tuple(told))
+
+
+def _lines_below(n: Numbers, cost: Array) -> tuple[Array, Array]:
+    """What multipliers that are known make of the costs, and to both sides of nothing (3, K, n + 1), with rounding."""
+    y = np.array([y for y in n.known if len(y) == len(n.rows)]).reshape(-1, len(n.rows))
+    none = np.zeros_like(cost)
+    lines = [
+        linear_program.reduced_costs(n.rows, n.equal, *way) for way in ((cost, y), (none, y), (none, -y))
+    ]
+    return np.stack([slope for slope, _ in lines]), np.stack([noise for _, noise in lines])
+
+
+def _with_taken(n: Numbers, cost: Array, found: Result, taken: Bools) -> Result:
     """The optimum of a relaxation with an indicator at 1, where that is another optimum: nothing to be solved anew."""
     assert found.u is not None, "of an optimum a thing is taken in"
     u = np.where(np.append(taken, False), 1.0, found.u)
     over, size = n.rows @ u, np.abs(n.rows) @ np.abs(u)
     held = np.where(n.equal, np.abs(over), over) <= SUPPORT_GAP * size
-    return replace(found, u=u) if not cost[:-1][taken].any() and held.all() else None
+    return replace(found, u=u) if not cost[:-1][taken].any() and held.all() else Result(End.FAILED)
 
 
 def _ends(n: Numbers, cost: Array, low: Array, high: Array) -> Array:

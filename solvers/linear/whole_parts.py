@@ -7,12 +7,14 @@ A part of the columns is let go as soon as some row is broken whatever the rest 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
-from formulations.programs.row_ends import upper_ends
+from formulations.programs.row_ends import WHOLE_ENDS_ROUNDING, upper_ends
+from solvers.linear import linear_program
 from solvers.linear.linear_program import Numbers
 
 MOST_PARTS = 4000
@@ -21,6 +23,8 @@ MOST_VALUES = 1000
 """Values of one whole number that are all tried."""
 ROOM = 1e-10
 """Of the sizes of what a row adds up: rounding."""
+NO_REDUCED_COST = 1e-9
+"""What of the sizes of what it adds up a reduced cost may be and still counts as none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,39 @@ def whole_parts(n: Numbers) -> Array | None:
     for unit, option in zip(units, picked.T, strict=True):
         found[:, unit.columns] = unit.options[option]
     return np.where(n.integer, found, n.low)
+
+
+def narrowed(n: Numbers, cost: Array, y: Array | None) -> Numbers:
+    """The same with nearer ends of its whole numbers: those that no point with ``cost . u <= 0`` is beyond.
+
+    ``y``: multipliers of the rows, best those of the optimum of divisible numbers. What has no reduced cost with them
+    is told by the rows that have a multiplier: a combination of these is that column alone, and with enough of ``y``
+    and the costs its multipliers have the right sign. All ends are by weak duality.
+    """
+    if y is None:
+        return n
+    weight = np.where(n.equal, y, np.maximum(y, 0.0))
+    size = np.abs(cost[:-1]) + np.abs(weight) @ np.abs(n.rows[:, :-1])
+    slope, _ = linear_program.reduced_costs(n.rows, n.equal, cost, y)
+    flat, used = np.abs(slope[:-1]) <= NO_REDUCED_COST * size, (weight != 0.0) | n.equal
+    asked = np.flatnonzero(n.integer & (n.low < n.high))
+    alone = np.zeros((len(flat), len(n.rows)))
+    alone[np.ix_(flat, used)] = np.linalg.pinv(n.rows[used][:, :-1][:, flat])
+    alone = alone[asked]
+    ends = np.eye(len(cost))[asked]
+    rows, equal = np.vstack([n.rows, cost]), np.append(n.equal, False)
+    both = []
+    for sign in (1.0, -1.0):
+        with np.errstate(all="ignore"):
+            needed = np.where(n.equal | (sign * alone <= 0.0), 0.0, sign * alone / weight)
+            pull = np.where(flat[asked], needed.max(axis=1, initial=0.0), np.abs(1.0 / slope[asked]))
+        multipliers = np.column_stack([pull[:, None] * weight - sign * alone, pull])
+        both.append(linear_program.weak_duality(rows, equal, n.low, n.high, sign * ends, multipliers))
+    low, high = n.low.copy(), n.high.copy()
+    # of multipliers that are no numbers nothing follows
+    low[asked] = np.fmax(n.low[asked], np.ceil(both[0] - WHOLE_ENDS_ROUNDING))
+    high[asked] = np.fmin(n.high[asked], np.floor(WHOLE_ENDS_ROUNDING - both[1]))
+    return replace(n, low=low, high=high)
 
 
 def picks(equalities: Array, flags: Bools) -> Iterator[Indices]:

@@ -1,5 +1,7 @@
 """Which of several things are there: branched on, and held to the search that knows nothing of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -65,6 +67,18 @@ def test_the_least_is_that_of_the_whole_search(seed: int, kinds: int, each: int,
         assert (n.rows @ branched.u <= 1e-6).all()
         there = np.append(branched.u[:-1] > 0.5, True)
         assert (few @ there <= 0.0).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_multipliers_of_a_search_before_change_no_answer(seed: int) -> None:
+    n, cost = ways(seed, 3, 2, 2)
+    found = highs.minimise(n, cost)
+    moved = replace(n, rows=n.rows.copy())
+    moved.rows[0, -1] *= 1.01
+    told, alone = (highs.minimise(replace(moved, known=k), cost) for k in (found.known, ()))
+    assert told.end is alone.end
+    assert told.value == pytest.approx(alone.value, rel=2e-9)
+    assert told.bound == pytest.approx(alone.bound, rel=2e-9)
 
 
 def test_a_demand_beyond_all_ways_is_infeasible() -> None:

@@ -43,10 +43,48 @@ def test_ends_that_reduced_costs_bring_nearer_lose_no_good_point(seed: int) -> N
     every = points(n)
     values = every @ cost
     cost[-1] = -1.05 * values.min()
-    near = highs.narrowed(n, cost)
+    near = whole_parts.narrowed(n, cost, highs.minimise(n.relaxed(), cost).multipliers)
     good = every[every @ cost <= 0.0][:, :-1]
     assert ((good >= near.low) & (good <= near.high)).all()
     assert (near.high - near.low).sum() < (n.high - n.low).sum()
+
+
+def test_large_whole_numbers_are_few_where_they_are_as_good_as_one() -> None:
+    """Two kinds by the hundred thousand for a rate within a power: the rows leave ends of some tens, and one design."""
+    rows = np.array([[-7.31, -3.17, 1e6], [2.03, 0.87, -276_500.0]])
+    n = Numbers(rows, np.zeros(2, dtype=bool), np.zeros(2), np.full(2, 5e5), np.ones(2, dtype=bool))
+    cost = np.array([11.07, 4.93, 0.0])
+    found = highs.minimise(n, cost)
+    assert found.u is not None
+    as_good = np.append(cost[:-1], -found.value)
+    near = whole_parts.narrowed(n, as_good, highs.minimise(n.relaxed(), cost).multipliers)
+    assert ((near.low <= found.u[:-1]) & (found.u[:-1] <= near.high)).all()
+    assert (near.high - near.low < 1000.0).all()
+    assert found.bound == found.value
+    every = np.array(
+        [
+            [i, j, 1.0]
+            for i in np.arange(near.low[0], near.high[0] + 1)
+            for j in np.arange(near.low[1], near.high[1] + 1)
+        ]
+    )
+    met = every[(every @ rows.T <= 0.0).all(axis=1)]
+    assert found.value == pytest.approx((met @ cost).min(), rel=1e-15)
+    assert found.sole == (np.count_nonzero(met @ cost <= found.value * (1.0 + 1e-9)) == 1)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ends_from_several_rows_lose_no_good_point(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([rng.integers(-4, 5, (3, 4)), rng.integers(-15, 1, 3)]).astype(float)
+    ends = rng.integers(-3, 1, 4).astype(float), rng.integers(2, 6, 4).astype(float)
+    n = Numbers(rows, np.array([False, False, seed % 4 == 0]), *ends, np.ones(4, dtype=bool))
+    every = points(n)
+    cost = np.append(rng.integers(-5, 6, 4), 0.0).astype(float)
+    cost[-1] = -(every @ cost).min(initial=0.0) - rng.integers(0, 3)
+    near = whole_parts.narrowed(n, cost, highs.minimise(n.relaxed(), cost).multipliers)
+    good = every[every @ cost <= 1e-9][:, :-1]
+    assert ((good >= near.low) & (good <= near.high)).all()
 
 
 @pytest.mark.parametrize("earns", [False, True])
