@@ -156,7 +156,7 @@ def objective(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], w
 
 
 def quantity(model: Model, name: str) -> Quantity:
-    """The quantity behind a metric, an input or a machine parameter of that name."""
+    """The quantity behind a metric, an input, a machine parameter or a limit of the model's own of that name."""
     if name in (HALVINGS.name, STRETCH.name):
         return HALVINGS if name == HALVINGS.name else STRETCH
     return _quantities(model)[name]
@@ -167,7 +167,9 @@ def _quantities(model: Model) -> Mapping[str, Quantity]:
     global _last  # noqa: PLW0603
     known, found = _last
     if known is not model:
-        found = {q.name: q for q in model.metrics} | model.parameters()
+        # what a limit of the model's own comes to is asked for where it is told why there is no design
+        own = {x.name: Quantity(x.name, x.name, "", x.meaning) for x in model.limits}
+        found = own | {q.name: q for q in model.metrics} | model.parameters()
         _last = (model, found)
     return found
 

@@ -74,6 +74,11 @@ def listed_optimum(question: Question) -> Outcome | None:
     """
     if designs.free(question) or not in_reach_of_intervals(question):
         return None
+    return short_optimum(question)
+
+
+def short_optimum(question: Question) -> Outcome | None:
+    """Return the optimum where a short search over intervals finds it, and None where it does not."""
     from solvers.nonlinear import interval
 
     try:

@@ -14,6 +14,7 @@ from formulations import evaluation
 from formulations.arithmetics.many import Many, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
+from formulations.programs.program import is_linear
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Measured, Quantile
@@ -30,7 +31,7 @@ from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, apart_but_for, of_each
 from solvers.robust import scan, worst
-from solvers.robust.masters import ends, failing, levels
+from solvers.robust.masters import ends, failing, levels, robust_program
 from solvers.robust.masters.master import EASED, Master
 from solvers.robust.robust_ways import found_by
 
@@ -227,13 +228,24 @@ def _best_level(wanted: Wanted, name: str, names: frozenset[str], side: str) -> 
         measure = Quantile(1.0 - wanted.chances[g].may_fail / worlds.measured)
     others = tuple(c for c in wanted.chances if name not in c.names)
     kept = names if len(ends_of(worlds, name)) > 1 else names - {name}
-    found = found_by(Wanted(loose, measure, others, kept), tied=False).outcome
+    if _is_own_of_program(wanted, name):
+        # nobody can set it: what no master of programs finds of it, as of a ratio of sums, is not searched for
+        found = robust_program.minimise(loose, WORST, kept=kept, weigh=False, tied=False).outcome
+    else:
+        found = found_by(Wanted(loose, measure, others, kept), tied=False).outcome
     if found.x is None or found.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return None, found.status
     level = judged(loose, found.x).objective
     assert level is not None, "it is the objective"
     # at least 0 is no limit
     return float(measure.value(level, maximize=side == "min")) or None, found.status
+
+
+def _is_own_of_program(wanted: Wanted, name: str) -> bool:
+    """Whether a limit is the model's own, in samples that are programs of shares and counts, of many designs."""
+    nominal = wanted.worlds.nominal
+    own = any(x.name == name for x in nominal.model.limits)
+    return own and is_linear(nominal) and not wanted.chances and not scan.few(wanted.worlds)
 
 
 def _eased_end(wanted: Wanted, key: RowKey, end: float) -> tuple[float | None, Status]:

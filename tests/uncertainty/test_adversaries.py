@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import tomllib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 import dse
 from formulations.uncertainty.worlds import Judged, judged, of_values
+from results.solution import Status
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import box
 
@@ -121,3 +124,25 @@ def test_five_numbers_of_none_a_worst_end_is_proved() -> None:
     told = dse.solve(text)
     assert told.status in ("optimal", "feasible")
     assert told.objective <= at_all_vertices(text, told.variables).objective.min() * (1 + 1e-8)
+
+
+def test_a_power_of_sums_is_proved_worst_of_two_numbers() -> None:
+    """Power of a server is no ratio of few terms in the sizes of cache and network: boxes of the two close it."""
+    scenario = tomllib.loads(dse.load("serving_power_cap").text)
+    scenario["uncertain"] = {
+        "cache_bytes": {"uniform": ["1.2 byte", "2.8 byte"]},
+        "ffn": {"uniform": [22937.6, 34406.4]},
+    }
+    scenario["objective"]["measure"] = "worst"
+    found = dse.solve(scenario)
+    assert found.status is Status.OPTIMAL, found.certificate
+    asked = question(dse.load("serving_power_cap"))
+    given = {**asked.given, **found.variables}
+    cache, ffn = (
+        g.ravel() for g in np.meshgrid(np.linspace(1.2, 2.8, 41), np.linspace(22937.6, 34406.4, 41))
+    )
+    there = replace(asked, given=given, decide=(), limits=())
+    every = judged(of_values(there, {"cache_bytes": cache, "ffn": ffn}), {}).metrics
+    assert every["power_per_device"].max() <= 450.0 * (1 + 1e-8)
+    assert found.objective is not None
+    assert every["energy_per_token"].max() <= found.objective * (1 + 1e-6)

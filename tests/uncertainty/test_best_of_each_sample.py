@@ -85,3 +85,17 @@ def test_a_limit_that_may_fail_in_no_sample_holds_in_each() -> None:
     assert "may fail in 0 of 440 samples" in found.measure
     assert found.status == sure.status == "optimal"
     assert found.objective == sure.objective
+
+
+@pytest.mark.parametrize("measure", [{"measure": "mean"}, {"cvar": 0.9}])
+def test_no_count_of_supplies_suits_every_sample(measure: dict[str, Any]) -> None:
+    """A step of the supply of 800 W asks for more of them than one of 1200 W may have: the model's own limits clash."""
+    scenario = tomllib.loads(dse.load("station_cheapest_mix_in_10_kw").text)
+    scenario["uncertain"] = {
+        "power_step": {"uniform": ["800 W", "1200 W"]},
+        "sampling": {"samples": 16},
+    }
+    scenario["objective"].update(measure)
+    found = dse.solve(scenario)
+    assert found.status is Status.INFEASIBLE, found.message
+    assert {"powered", "started"} <= set(found.conflicts[0])

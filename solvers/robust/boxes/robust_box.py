@@ -29,6 +29,7 @@ from scenarios.question import Decision, Limit, Objective, Question
 from solvers import choices
 from solvers.certain import answer
 from solvers.mechanisms.sensitivity import with_limit
+from solvers.nonlinear import methods
 
 ADVERSARY_ROUNDS = 25
 ADVERSARY_CLOSE = 5e-7
@@ -249,10 +250,16 @@ def _worse(asked: Boxed, solution: Solution) -> tuple[list[dict[str, float]], li
 
 
 def _asked_of_adversary(question: Question) -> Bad | None:
-    found = answer(question, neighbours=False, brief=True)
-    if found.status is not Status.OPTIMAL or found.objective is None or found.bound is None:
+    # where cases of maxima and secants of sums take many programs, boxes of few numbers mostly do at once
+    found = methods.short_optimum(question) if methods.in_reach_of_intervals(question) else None
+    if found is not None and found.x is not None and found.bound is not None:
+        world = {n: float(v) for n, v in found.x.items()}
+        goal = evaluation.objective(question, world, evaluation.metrics(question, world))
+        return float(goal), found.bound, world
+    solution = answer(question, neighbours=False, brief=True)
+    if solution.status is not Status.OPTIMAL or solution.objective is None or solution.bound is None:
         return None
-    return found.objective, found.bound, {n: float(v) for n, v in found.variables.items()}
+    return solution.objective, solution.bound, {n: float(v) for n, v in solution.variables.items()}
 
 
 def _at_vertices(asked: Boxed, solution: Solution) -> tuple[Question, dict[RowKey | None, Bad]]:
