@@ -1,5 +1,7 @@
 """What our processes listen to, who is heard there, and what is left behind."""
 
+from __future__ import annotations
+
 import asyncio
 import http.client
 import os
@@ -52,9 +54,12 @@ def ears(one: psutil.Process) -> set[tuple[str, int]]:
 
 
 class Ended:
-    """What a command that was watched to its end has said, and where it and its children listened."""
+    """What a command that was watched to its end has said, and where it and its children listened.
 
-    def __init__(self, process: Started) -> None:
+    ``seen``: called after each look at them, with what was seen so far.
+    """
+
+    def __init__(self, process: Started, seen: Callable[[Ended], object] = lambda ended: None) -> None:
         self.heard: dict[str, set[tuple[str, int]]] = {"": set()}
         self.helpers: set[int] = set()
         while process.poll() is None:
@@ -62,6 +67,7 @@ class Ended:
                 name = "" if one.pid == process.pid else "helpers"
                 self.heard[name] = self.heard.get(name, set()) | ears(one)
                 self.helpers |= {one.pid} - {process.pid}
+            seen(self)
             # looking takes the processor from those that are looked at
             time.sleep(0.1)
         self.out, self.err = process.communicate()
@@ -223,9 +229,20 @@ def test_jobs_look_for_no_modules_in_the_working_folder(run: Any, jobs: None, gr
 
 
 @pytest.mark.slow
-def test_a_sweep_is_reached_from_this_machine_only_from_beginning_to_end(start: Any, grid_file: Any):
-    process = start("sweep", str(grid_file(16)), "-o", "s.zarr", "--workers", "2", "--audit", "1")
-    found = Ended(process)
+def test_a_sweep_is_reached_from_this_machine_only_from_beginning_to_end(
+    start: Any, grid_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    release = tmp_path / "release"
+    monkeypatch.setenv("CHUNK_RELEASE", str(release))
+    ends = time.monotonic() + 120
+
+    def let_go(seen: Ended) -> None:
+        """Hold the chunks until all were seen: on a busy machine they would be gone between two looks."""
+        if (len(seen.all) >= 6 and len(seen.helpers) >= 4) or time.monotonic() > ends:
+            release.touch()
+
+    process = start("sweep", str(grid_file(16)), "-o", "s.zarr", "--workers", "2", "--audit", "1", hold=1)
+    found = Ended(process, let_go)
     assert process.returncode == 0, found.err
     # two workers and what they are forked from; the last one answers a point again, and is told which through a pipe
     assert len(found.helpers) >= 4
