@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +112,14 @@ def under_way(
     return sweep
 
 
-def answers(address: str, security: Any) -> bool:
-    """Whether a Dask process lets somebody in who calls it."""
+def answering(addresses: Iterable[str], security: Any) -> list[str]:
+    """Those of some addresses at which a Dask process lets somebody in who calls it.
 
-    async def ask() -> bool:
-        arguments = security.get_connection_args("client") if security else {}
+    All are called at once: one that hears nobody is waited for as long as is asked.
+    """
+    arguments = security.get_connection_args("client") if security else {}
+
+    async def answers(address: str) -> bool:
         try:
             async with asyncio.timeout(20):
                 told = await rpc(address, timeout=3, connection_args=arguments).identity()
@@ -124,7 +127,16 @@ def answers(address: str, security: Any) -> bool:
             return False
         return bool(told)
 
-    return asyncio.run(ask())
+    async def ask() -> list[bool]:
+        return await asyncio.gather(*map(answers, called))
+
+    called = list(addresses)
+    return [address for address, heard in zip(called, asyncio.run(ask()), strict=True) if heard]
+
+
+def through(protocol: str, ports: Iterable[int]) -> list[str]:
+    """The addresses of ports of this machine."""
+    return [f"{protocol}://127.0.0.1:{port}" for port in ports]
 
 
 def key_of(worker: psutil.Process) -> Security:
@@ -156,17 +168,17 @@ def test_only_who_has_the_key_of_the_run_is_heard(under_way: Any, temporary: Pat
     ours, other = key_of(everybody[-1]), credentials.of_one_run()
     # the process that the workers are forked from listens to nobody
     assert [len(found) for found in heard.values()].count(0) == 1
-    pages = 0
-    for found in filter(None, heard.values()):
-        assert len(found) == 2, heard
-        let_in = [port for _, port in found if answers(f"tls://127.0.0.1:{port}", ours)]
-        assert len(let_in) == 1, "one of the two is not for pages"
-        assert not answers(f"tls://127.0.0.1:{let_in[0]}", other)
-        assert not answers(f"tcp://127.0.0.1:{let_in[0]}", None)
-        for _, port in found - {("127.0.0.1", let_in[0])}:
-            pages += 1
-            assert {status(port, page) for page in PAGES} == {404}
-    assert pages == 3
+    ears_of_each = [found for found in heard.values() if found]
+    assert {len(found) for found in ears_of_each} == {2}, heard
+    ports = [port for found in ears_of_each for _, port in found]
+    let_in = answering(through("tls", ports), ours)
+    assert len(ears_of_each) == 3
+    for found in ears_of_each:
+        for_pages = [port for _, port in found if f"tls://127.0.0.1:{port}" not in let_in]
+        assert len(for_pages) == 1, "one of the two is not for pages"
+        assert {status(for_pages[0], page) for page in PAGES} == {404}
+    assert answering(let_in, other) == []
+    assert answering([address.replace("tls", "tcp") for address in let_in], None) == []
     secrets = ours.tls_client_key.splitlines()[1:-1]
     for one in everybody:
         assert not any(line in " ".join(one.cmdline()) for line in secrets)
@@ -206,12 +218,11 @@ def test_jobs_of_a_cluster_hear_only_who_has_the_key_of_the_run(
     ours = Security(
         require_encryption=True, tls_ca_file=str(shown), tls_client_cert=str(shown), tls_client_key=str(key)
     )
-    let_in = [port for _, port in heard if answers(f"tls://127.0.0.1:{port}", ours)]
+    let_in = answering(through("tls", (port for _, port in heard)), ours)
     assert len(let_in) == 3, "scheduler, nanny, worker"
     other = credentials.of_one_run()
-    for port in let_in:
-        assert not answers(f"tls://127.0.0.1:{port}", other)
-        assert not answers(f"tcp://127.0.0.1:{port}", None)
+    assert answering(let_in, other) == []
+    assert answering([address.replace("tls", "tcp") for address in let_in], None) == []
     secrets = key.read_text().splitlines()[1:-1]
     assert not any(line in " ".join(one.cmdline()) for one in everybody for line in secrets)
     process.send_signal(signal.SIGINT)
@@ -274,7 +285,7 @@ def evaluated(file: Path) -> Path:
     rest = text[2].partition("[sweep.bodies]")[2]
     given = (
         text[0]
-        + "processors = 100\n\n[sweep.memory]\npath = 'given.memory'\nstart = 1e3\nstop = 1e4\nnum = 700000\n"
+        + "processors = 100\n\n[sweep.memory]\npath = 'given.memory'\nstart = 1e3\nstop = 1e4\nnum = 400000\n"
     )
     file.write_text(f"{given}\n[sweep.bodies]{rest}")
     return file
