@@ -73,6 +73,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Let a process end: pytest goes through all that is there five times, and Python once more."""
+    gc.freeze()
+    gc.disable()
+
+
 @pytest.fixture(autouse=True)
 def models_of_a_test_are_gone_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what a test registers from the tests that go through all models, whatever the order."""
