@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Bools, Integers
 from dse.system.records import dataclass
 from formulations import handover
-from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
 from results.dataset import STATUS_CODES, Arrays, Layout, only
@@ -89,7 +89,7 @@ def _vertex(question: Question) -> Vertex | None:
     nominal = replace(question, uncertain=None, measure=None)
     try:
         _, proved, corners = robust_box.worst_vertices(Boxed(nominal, span))
-    except NotPosynomial:
+    except CannotTake:
         return None
     if not proved or any(v.size != 1 for v in corners.values()):
         return None

@@ -146,3 +146,26 @@ def test_a_power_of_sums_is_proved_worst_of_two_numbers() -> None:
     assert every["power_per_device"].max() <= 450.0 * (1 + 1e-8)
     assert found.objective is not None
     assert every["energy_per_token"].max() <= found.objective * (1 + 1e-6)
+
+
+def test_the_worst_of_an_uncertain_exponent_is_found() -> None:
+    """No ratio of posynomials has it as an unknown: alone and along an axis such a question ended in an error."""
+    scenario = tomllib.loads(dse.load("strassen_deadline").text)
+    scenario["uncertain"] = {
+        "machine.time_per_word": {"uniform": ["24 ns/word", "56 ns/word"]},
+        "exponent": {"uniform": [2.67, 2.94]},
+    }
+    scenario["objective"]["measure"] = "worst"
+    found = dse.solve(scenario)
+    assert found.status is Status.OPTIMAL, found.certificate
+    asked = question(dse.load("strassen_deadline"))
+    word, exponent = (
+        g.ravel() for g in np.meshgrid(np.linspace(24e-9, 56e-9, 21), np.linspace(2.67, 2.94, 21))
+    )
+    there = replace(asked, given={**asked.given, **found.variables}, decide=(), limits=())
+    every = judged(of_values(there, {"machine.time_per_word": word, "exponent": exponent}), {}).metrics
+    assert every["time"].max() <= 30e-3 * (1 + 1e-8)
+    assert every["energy"].max() == pytest.approx(found.objective, rel=1e-6)
+    axis = {"order": {"path": "given.order", "values": [4096, 8192]}}
+    swept = dse.sweep({**scenario, "sweep": axis})
+    assert swept["objective"].values[1] == pytest.approx(found.objective, rel=1e-6)

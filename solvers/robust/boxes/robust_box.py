@@ -16,11 +16,11 @@ from functools import partial
 
 import numpy as np
 
+from dse.models.arithmetic import CannotTake
 from dse.quantities import plural
 from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation, signs
-from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
 from formulations.signs import Span, Worst
 from formulations.uncertainty.worlds import Worlds, judged, of_values
@@ -96,7 +96,7 @@ def answered(asked: Boxed, solve: Solve, brief: Solve) -> Solution:
     names = list(asked.box)
     try:
         found, proved, corners = worst_vertices(asked)
-    except NotPosynomial:
+    except CannotTake:
         found, proved, corners = [], False, {}
     if not proved:
         return _by_adversary(asked, found, solve)
@@ -116,7 +116,7 @@ def answered(asked: Boxed, solve: Solve, brief: Solve) -> Solution:
 def worst_vertices(asked: Boxed) -> tuple[list[Worst], bool, dict[str, Array]]:
     """Say where all that is asked at its worst is worst, whether that is proved, and which vertices these are.
 
-    Raises NotPosynomial where the model is not a ratio of posynomials in the uncertain numbers.
+    Raises CannotTake where the model is not a ratio of posynomials in the uncertain numbers.
     """
     found = _worst_ends(asked)
     return found, all(w.proved for w in found), signs.corners(found, asked.box)
@@ -271,7 +271,7 @@ def _at_vertices(asked: Boxed, solution: Solution) -> tuple[Question, dict[RowKe
     known = dict[RowKey | None, Bad]()
     try:
         found = [w for w in _worst_ends(replace(asked, nominal=there)) if w.proved]
-    except NotPosynomial:
+    except CannotTake:
         return there, known
     places = {w.key: signs.corners([w], asked.box) for w in found}
     for key, wanted, _ in _adversary_levels(asked, solution):
