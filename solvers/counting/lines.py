@@ -27,7 +27,7 @@ from scenarios.question import Question
 from solvers import enumeration
 from solvers.counting import narrowed
 from solvers.counting.narrowed import Asked
-from solvers.designs import TRIED_TOGETHER, axis_values
+from solvers.designs import axis_values
 from solvers.explaining import settling, subsets
 
 SHORTEST = 32
@@ -128,20 +128,12 @@ class Lines:
         self, point: Points, line: Points, key: RowKey | None = None
     ) -> tuple[Points, dict[RowKey, Array], Array | None]:
         """Return limits as ratios of the designs of lines (P, n), each at a point of its own; and the levels of one."""
-        parts, waiting = list[tuple[Points, dict[RowKey, Array], Array | None]](), [np.arange(point.size)]
-        step = max(TRIED_TOGETHER // self.values.shape[1], 1)
-        while waiting:
-            now = waiting.pop()
-            if now.size > step:
-                waiting += [now[:step], now[step:]]
-                continue
-            try:
-                parts.append((now, *self._at_pairs(point[now], line[now], key)))
-            except Differ as apart:
-                holds = apart.holds.reshape(-1)
-                if holds.size != now.size:
-                    raise
-                waiting += [now[holds], now[~holds]]
+        parts = list[tuple[Points, dict[RowKey, Array], Array | None]]()
+
+        def take(now: Points) -> None:
+            parts.append((now, *self._at_pairs(point[now], line[now], key)))
+
+        narrowed.piece_by_piece(np.arange(point.size), self.values.shape[1], take)
         order = np.argsort(np.concatenate([p[0] for p in parts]))
         ratios = {k: np.concatenate([p[1][k] for p in parts])[order] for k in parts[0][1]}
         level = None if key is None else np.concatenate([p[2] for p in parts])[order]

@@ -187,15 +187,20 @@ def _by_kinds(
     x: Mapping[str, Any], asked: Asked, kinds: Points, size: int, take: Callable[[Points, Mesh], None]
 ) -> None:
     """Look at so many designs at kinds of points that differ in what is given, as many together as are comparable."""
+    piece_by_piece(kinds, size, lambda now: take(now, mesh_of(x, asked, now)))
+
+
+def piece_by_piece(points: Points, size: int, take: Callable[[Points], None]) -> None:
+    """Take points of so many designs each, as many together as fit, and apart where they have to be told apart."""
     step = max(TRIED_TOGETHER // size, 1)
-    waiting = [kinds]
+    waiting = [points]
     while waiting:
         now = waiting.pop()
         if now.size > step:
             waiting += [now[:step], now[step:]]
             continue
         try:
-            take(now, mesh_of(x, asked, now))
+            take(now)
         except Differ as apart:
             holds = apart.holds.reshape(-1)
             if holds.size != now.size or now.size == 1:
