@@ -23,6 +23,8 @@ from solvers.linear import least_parts, linear_program
 from solvers.linear.linear_program import End, Numbers, Result
 
 MOST_SUPPORT_NODES = 800
+MOST_SEARCHED = 3
+"""Parts that the mixed-integer solver is asked for before it is asked for all of them at once."""
 LARGE_AMOUNT = 1000.0
 SUPPORT_WHOLE = 1e-6
 SUPPORT_GAP = 1e-9
@@ -53,9 +55,24 @@ def minimise(
     """Minimise ``cost . u``; None where the parts are too many, or a relaxation has no end.
 
     ``few``: the rows that allow only some of several things. ``relaxation`` and ``whole`` solve one part, with and
-    without divisible numbers; ``whole`` is told multipliers of its rows.
+    without divisible numbers; ``whole`` is told multipliers of its rows. Where many parts have nearly the same bound
+    all are searched at once, unless what that finds is worse than a design of one of them.
     """
-    best, bounds, number = Result(End.INFEASIBLE), list[float](), itertools.count()
+    found = _by_parts(n, cost, gap, few, relaxation, whole, MOST_SEARCHED)
+    if found is None or found.end is not End.FAILED:
+        return found
+    every = whole(n, cost, gap)
+    if every.u is not None and every.value <= found.value:
+        return replace(every, known=found.known)
+    found = _by_parts(n, cost, gap, few, relaxation, whole, MOST_SUPPORT_NODES)
+    return None if found is None or found.end is End.FAILED else found
+
+
+def _by_parts(
+    n: Numbers, cost: Array, gap: float, few: Array, relaxation: Solve, whole: Search, most: int
+) -> Result | None:
+    """The same part by part; failed, with the best design so far, where ``whole`` has been asked ``most`` times."""
+    best, bounds, number, searched = Result(End.INFEASIBLE), list[float](), itertools.count(), 0
     told, lines = [*n.known], _lines_below(n, cost)
     # the last part first of those with the same bound: a design is near, and what is left out may need no program then
     waiting: list[tuple[float, int, Array, Array, Result]]
@@ -67,14 +84,11 @@ def minimise(
         if bound >= enough:
             bounds.append(bound)
             break
-        if next(number) > MOST_SUPPORT_NODES:
-            return None
+        if next(number) > MOST_SUPPORT_NODES or searched == most:
+            return replace(best, end=End.FAILED, known=tuple(told))
         high = _ends(n, cost, low, high)
         near = replace(n, low=low, high=high)
-        least = linear_program.least_between(*lines, low, high)
-        # a sum of rows that is above 0 proves that no point meets them
-        none = (high < low).any() or (least[1:] > 0.0).any()
-        bound = math.inf if none else float(least[0].max(initial=-math.inf))
+        bound = _bound_between(lines, low, high)
         if bound >= enough:
             bounds.append(bound)
             continue
@@ -85,7 +99,7 @@ def minimise(
         over = few[few[:, :-1] @ high + few[:, -1] > SUPPORT_WHOLE]
         if better and not len(over):
             # nothing is left to choose from
-            found = whole(near, cost, y=found.multipliers)
+            found, searched = whole(near, cost, y=found.multipliers), searched + 1
         if found.u is None:
             if found.end is not End.INFEASIBLE:
                 return None
@@ -97,6 +111,14 @@ def minimise(
             if better and found.value < best.value:
                 best = replace(found, multipliers=None)
     return best if best.u is None else _best_of_parts(n, cost, best, bounds, told)
+
+
+def _bound_between(lines: tuple[Array, Array], low: Array, high: Array) -> float:
+    """What lines say that nothing between two ends is below; infinite where no point there meets the rows."""
+    least = linear_program.least_between(*lines, low, high)
+    # a sum of rows that is above 0 proves that no point meets them
+    none = (high < low).any() or (least[1:] > 0.0).any()
+    return math.inf if none else float(least[0].max(initial=-math.inf))
 
 
 def _with_or_without(

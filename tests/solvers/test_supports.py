@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers.linear import highs, supports
-from solvers.linear.linear_program import End, Numbers
+from solvers.linear.linear_program import End, Numbers, Result
 
 MOST = 5000.0
 
@@ -114,3 +114,24 @@ def test_rows_that_contradict_the_ends_leave_nothing() -> None:
     rows = np.array([[1.0, 1.0, -3.0]])
     n = Numbers(rows, np.zeros(1, dtype=bool), np.full(2, 2.0), np.full(2, 9.0), np.ones(2, dtype=bool))
     assert (supports._ends(n, np.array([1.0, 1.0, 0.0]), n.low, n.high) < n.low).any()
+
+
+def test_a_search_of_all_parts_that_is_worse_than_one_of_them_is_not_believed() -> None:
+    n, cost = ways(9, 6, 3, 4)
+    few = n.rows[supports.few_of_several(n)]
+    asked = 0
+
+    def worse_at_once(
+        part: Numbers, form: np.ndarray, gap: float = 0.0, y: np.ndarray | None = None
+    ) -> Result:
+        nonlocal asked
+        found = highs._searched_integers(part, form, gap, y=y)
+        if part is not n or found.u is None:
+            return found
+        asked += 1
+        return replace(found, value=2.0 * abs(found.value), bound=2.0 * abs(found.value))
+
+    found = supports.minimise(n, cost, 0.0, few, highs._solved_linear_program, worse_at_once)
+    assert asked == 1
+    assert found is not None
+    assert found.value == pytest.approx(highs._searched_integers(n, cost).value, rel=2e-9)
