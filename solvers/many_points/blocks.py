@@ -291,18 +291,23 @@ def told_why(answers: BlockAnswers, points: Points, none: Points, why: Callable[
 
 
 def thinned(grid: Grid) -> Grid:
-    """Return a grid of a few points of another: of every axis of numbers the ends and the middle.
+    """Return a grid of a few points of another (see ``few_places``)."""
+    return grid.part(few_places(grid))
+
+
+def few_places(grid: Grid) -> list[Integers]:
+    """Return a few places along each axis: of an axis of numbers the ends and the middle.
 
     Of an axis of rows these, and one row for each combination of names in it.
     """
-    along = [list(range(len(a.values))) for a in grid.axes]
+    along = [np.arange(len(a.values)) for a in grid.axes]
     for i, axis in enumerate(grid.axes):
         apart = any(c.apart for c in grid.changes if c.along == i)
         if axis.columns or not apart:
             n = len(axis.values)
             named = {index[i] for index in grid.kinds()} if apart else set()
-            along[i] = sorted({0, n // 2, n - 1} | named)
-    return grid.part(along)
+            along[i] = np.array(sorted({0, n // 2, n - 1} | named))
+    return along
 
 
 def alike_along(spread: Spread, made: Callable[[Block, Question, Points], object]) -> list[float]:

@@ -115,7 +115,9 @@ def _with_beforehand(
         else:
             said = max((o for o in offers if o.reason), key=lambda o: o.fewest > 0, default=OTHER_KIND)
             return replace(said, reason=f"{KIND}: {said.reason}") if said.reason else OTHER_KIND
-    return Offer(ByChoice(grid, tuple(parts), why), share=share)
+    found = ByChoice(grid, tuple(parts), why)
+    # what a part leaves over is often worse than what another answers
+    return Offer(found) if share == 1.0 else blocks.offered(found, found.part(blocks.few_places(grid)))
 
 
 def _choices(question: Question, *, apart: bool, every: bool) -> list[tuple[Choice, Listed]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from typing import Any
 
@@ -215,3 +216,18 @@ def test_what_a_swept_number_is_0_times_in_is_nothing():
     }
     with effort.quickly():
         assert paths.chosen(scenarios.grid(dse.Scenario(**asked))).path is not None
+
+
+def test_choices_are_tried_together_what_one_leaves_over_and_another_beats_is_no_work():
+    source = tomllib.loads(dse.load("partition_clocks_on_both_sides").text)
+    factors = {"factors": [0.3, 0.5, 0.8, 1.2, 2.0, 3.0]}
+    axes = {
+        "watts": {"path": "machine.gpu.constant_power", **factors},
+        "least": {"path": "machine.gpu.clock_min", **factors},
+    }
+    grid = scenarios.grid(dse.load({**source, "sweep": axes}))
+    choice = paths.chosen(grid)
+    assert isinstance(choice.path, ByChoice)
+    assert choice.left == 0.0
+    _, left = choice.path.solve(layout(grid), tuple(slice(0, n) for n in grid.shape))
+    assert not left.any()
