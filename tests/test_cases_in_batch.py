@@ -62,7 +62,7 @@ class Answered:
 def together(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answered | None]:
     """Answer a question with an axis for each path by the first fast way that takes it, however few points it has."""
     for way in (many_blocks, geometric, linear, tables, unstructured, whole):
-        for fewest in ("FEWEST_POINTS", "FEWEST_COMPILED", "FEWEST_WHOLE", "OF_A_STRUCTURE"):
+        for fewest in ("FEWEST_COMPILED", "FEWEST_WHOLE"):
             monkeypatch.setattr(way, fewest, 1, raising=False)
 
     def answer(asked: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> Answered | None:

@@ -41,7 +41,7 @@ from solvers.many_points import best_of, blocks
 from solvers.many_points.best_of import SURE, BestOf
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
-from solvers.many_points.offers import FEWEST_POINTS, Offer, choices
+from solvers.many_points.offers import Offer, choices
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, by_set
 from solvers.mechanisms.sensitivity import with_limit
@@ -65,7 +65,7 @@ NO_SET = "in no set of things that may be there is a design"
 
 def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid ask for whole numbers that have least designs."""
-    return blocks.offered_by_group(grid, KIND, _decides_counts_and_names, over, FEWEST_POINTS)
+    return blocks.offered_by_group(grid, KIND, _decides_counts_and_names, over)
 
 
 def over(grid: Grid) -> ByGroup:

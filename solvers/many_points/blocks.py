@@ -353,7 +353,7 @@ def kinds(grid: Grid) -> Iterator[Question]:
 
 
 def offered_by_group(
-    grid: Grid, kind: str, fits: Callable[[Question], bool], over: Callable[[Grid], ByGroup], fewest: int
+    grid: Grid, kind: str, fits: Callable[[Question], bool], over: Callable[[Grid], ByGroup], fewest: int = 1
 ) -> Offer:
     """Offer a way for questions with one objective that it ``fits``, from so many points on."""
     if any(len(q.objectives) != 1 for q in grid.bases.values()) or not any(map(fits, kinds(grid))):
@@ -369,11 +369,12 @@ def offered(way: Path, of_few: Any) -> Offer:
     A way that is more work than the points one by one is refused. Where points are much work fewer are tried; a way of
     which even these take too long to be tried is taken untried.
     """
-    if way.work > work.alone(of_few.grid.first):
-        return Offer(reason=f"{way.method}: {SLOWER}")
-    if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
-        of_few = of_few.part(middle_and_name_ends(of_few.grid))
     few: Grid = of_few.grid
+    if way.work > work.alone(few.first):
+        return Offer(reason=f"{way.method}: {SLOWER}")
+    if of_few.work * few.size > effort.FEW_SECONDS:
+        of_few = of_few.part(middle_and_name_ends(few))
+        few = of_few.grid
     # whether a point is answered does not rest on the feasible values
     plan = layout(few)
     plan = only(plan, {v.name for v in plan.variables if v.role != "would_do"})

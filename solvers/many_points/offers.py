@@ -77,10 +77,8 @@ class Choice:
     untried: bool = False
 
 
-FEWEST_POINTS = 12
-"""Points of a grid from which a way is tried: a few points are tried beforehand, and trying costs about as many."""
 OF_A_STRUCTURE = 8
-"""Points that have one structure, on average, from which setting up a block of them is worth it."""
+"""Points that have one structure, on average, from which they are cut into pieces along an axis."""
 COMPILED = 1.1
 """Declared seconds in NumPy from which a way is compiled: the compiler takes up to 10 s, but once, and large
 grids are then answered five to nine times as fast."""
@@ -95,9 +93,9 @@ def pays(uncompiled: float, grid: Grid) -> bool:
     return uncompiled * grid.size >= COMPILED
 
 
-def too_few(kind: str, fewest: int = FEWEST_POINTS, of_each: str = "") -> Offer:
-    """Refuse a grid of fewer points than are worth solving together; ``of_each``: in words, for each of what."""
-    return Offer(reason=f"{kind}: solved together from {fewest} points on{of_each}", fewest=fewest)
+def too_few(kind: str, fewest: int) -> Offer:
+    """Refuse a grid of fewer points than are worth loading compiled code for."""
+    return Offer(reason=f"{kind}: solved together from {fewest} points on", fewest=fewest)
 
 
 def choices(question: Question) -> int:
@@ -110,11 +108,3 @@ def too_many_choices(kind: str, grid: Grid, most: int = CHOICES) -> Offer | None
     if all(choices(q) <= most for q in grid.bases.values()):
         return None
     return Offer(reason=f"{kind}: there are more than {most} combinations of names")
-
-
-def cut_up(kind: str) -> Offer:
-    """Refuse a grid that falls into blocks of few points."""
-    return Offer(
-        reason=f"{kind}: the axes change the structure of the equations (an exponent, a number that is 0 at some "
-        "points), and too few points have the same one; longer axes of other numbers are solved together"
-    )

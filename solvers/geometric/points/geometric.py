@@ -42,12 +42,11 @@ from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.many_points import blocks, effort
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
-from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, cut_up, pays, too_few
+from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, pays
 from solvers.patterns import groups
 
 KIND = "geometric program"
 NOT_MANY = "the equations come out otherwise with many numbers at once"
-OF_NAMES = " for each combination of names, machines and word sizes on the axes"
 SEARCH = "search"
 OF_MONOMIALS = (
     "geometric {} {}",
@@ -80,13 +79,6 @@ def way(grid: Grid) -> Offer:
     spread = over_grid.spread(grid)
     if not all(batch.structure_at(spread, place) for place in grid.kinds()):
         return OTHER_KIND
-    if grid.size < OF_A_STRUCTURE:
-        return too_few(KIND, OF_A_STRUCTURE)
-    if spread.runs * OF_A_STRUCTURE > grid.size:
-        return too_few(KIND, OF_A_STRUCTURE, OF_NAMES)
-    if math.prod(blocks.alike_along(spread, made_of)) < OF_A_STRUCTURE:
-        # most of the work would be in setting up blocks of a few points
-        return cut_up(KIND)
     found = over(grid)
     if found.kind != SEARCH:
         return Offer(found)

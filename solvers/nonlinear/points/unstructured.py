@@ -22,7 +22,7 @@ from solvers.judgement import judge
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
-from solvers.many_points.offers import FEWEST_POINTS, Offer
+from solvers.many_points.offers import Offer
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.along_bounds import along_bounds
 from solvers.mechanisms.why import Why
@@ -40,7 +40,7 @@ POINTS_TOGETHER = 4096
 
 def way(grid: Grid) -> Offer:
     """Return this way if intervals are the way of every point alone: an arithmetic that shows no structure."""
-    return blocks.offered_by_group(grid, KIND, _by_intervals, over, FEWEST_POINTS)
+    return blocks.offered_by_group(grid, KIND, _by_intervals, over)
 
 
 def _by_intervals(question: Question) -> bool:
