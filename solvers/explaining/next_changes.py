@@ -20,15 +20,13 @@ from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations import evaluation
-from formulations.arithmetics import posynomial
-from formulations.problem import Goal, Problem, Row
+from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from results.solution import LimitState, Solution
-from scenarios.question import Question
 from solvers import judgement, side_by_side
+from solvers.explaining.moved_limits import limit_as_goal, of_difference, parts_with_limit_at
 from solvers.geometric.programs import branch, ties
-from solvers.mechanisms import sensitivity
 
 CHANGED = 1e-7
 TRIALS = 16
@@ -97,7 +95,8 @@ def next_change(
         return None
 
     def least_bound() -> float | None:
-        return None if state.binding else _least_bound(problem, solution, key, effort, reached)
+        told = state.binding or of_difference(problem, key)
+        return None if told else _least_bound(problem, solution, key, effort, reached)
 
     tasks: list[Callable[[], Any]] = [without, least_bound]
     free, least = side_by_side.run(tasks)
@@ -106,6 +105,8 @@ def next_change(
     sign = 1.0 if key.side == "max" else -1.0
     if least is None:
         far = {**free[0], **evaluation.metrics(problem.question, free[0])}.get(key.name, state.bound)
+        if not float(far) > 0.0:
+            return None
         reach = abs(math.log(float(far)) - math.log(state.bound)) + 1e-9
         return _Trials(problem, solution, key, state.bound, sign, effort).first(reach, free[0])
     there = _optimum_with_limit_at(problem, key, least * math.exp(sign * 1e-9), effort)
@@ -142,7 +143,7 @@ def _least_of_case(
     problem: Problem, key: RowKey, below: float, effort: Effort, reached: branch.Reached
 ) -> float | None:
     """The (log) factor that a limit needs for a design whose goal is under ``below``."""
-    c = _limit_as_goal(problem, key, extra=[ties.no_worse(problem.aim, below)])
+    c = limit_as_goal(problem, key, extra=[ties.no_worse(problem.aim, below)])
     if c is None:
         return None
     found = effort.search(c, reached=reached)
@@ -232,11 +233,11 @@ class _Trials:
 
     def _needed(self, others: Array) -> Array:
         """How far the limit has to go before discrete values can be had at all; infinite where it does not help."""
-        made = [
-            _limit_as_goal(p, self.key, points=len(others)) for p in self.problem.cases or (self.problem,)
-        ]
+        made = [limit_as_goal(p, self.key, points=len(others)) for p in self.problem.cases or (self.problem,)]
         some = [c for c in made if c is not None]
-        # a case without the limit needs nothing of it
+        # a case without the limit needs nothing of it, and how much one on a difference needs is tried
+        if of_difference(self.problem, self.key):
+            return np.zeros(len(others))
         none = np.full((len(made) - len(some), len(others)), 0.0)
         return np.asarray(np.concatenate([none, self._values(some, others)]).min(axis=0))
 
@@ -304,26 +305,10 @@ class _Trials:
         return side_by_side.run(tasks)[1:]
 
     def _parts(self, t: Any) -> Sequence[Problem]:
-        return _parts_with_limit_at(self.problem, self.key, self.bound * np.exp(self.sign * t))
+        return parts_with_limit_at(self.problem, self.key, self.bound * np.exp(self.sign * t))
 
     def _discrete(self, x: Mapping[str, Any]) -> Array:
         return np.array([float(x[v.name]) for v in self.problem.variables if v.discrete])
-
-
-def _limit_as_goal(
-    problem: Problem, key: RowKey, extra: Sequence[Row] = (), points: int | None = None
-) -> canon.Canonical | None:
-    """The problem that makes one limit as strict as can be, with what limits the same name on its other side.
-
-    ``points``: so many times over.
-    """
-    row = next((r for r in problem.rows or () if r.key == key), None)
-    if row is None:
-        return None
-    others = [r for r in problem.rows or () if r.key.name == key.name and r.key != key]
-    goal, free = Goal(key.name, row.numerator, row.denominator), frozenset([key.name])
-    shape = () if points is None else (points,)
-    return canon.canonical(problem, goal, extra=[*others, *extra], drop=free, relax_sets=False, shape=shape)
 
 
 def _trial_limits(low: float, high: float) -> Array:
@@ -365,34 +350,8 @@ def _optimum_with_limit_at(
 
     ``level``: what it has to be below.
     """
-    parts = _parts_with_limit_at(problem, key, limit)
+    parts = parts_with_limit_at(problem, key, limit)
     found = effort.least(parts, level)
     if found.y is None:
         return None
     return _design(problem, found), float(parts[0].aim.to_user(found.value))
-
-
-def _parts_with_limit_at(problem: Problem, key: RowKey, limit: Any) -> list[Problem]:
-    """The problem with a limit elsewhere (one, an array of them, or None), case by case."""
-    question = sensitivity.with_limit(problem.question, key, limit)
-    return [_relimited(part, question, key) for part in problem.cases or (problem,)]
-
-
-def _relimited(problem: Problem, question: Question, key: RowKey) -> Problem:
-    """Return a structured problem with the limit ``key`` as ``question`` has it, and all else as it is."""
-    assert problem.rows is not None, "only structured problems have rows"
-    side = key.side == "max"
-    then, now = (evaluation.bounds(q)[key.name][side] for q in (problem.question, question))
-    rows = problem.rows
-    if then and now is not None and np.all(now != 0):
-        factor = posynomial.constant(then / now if side else now / then)
-        rows = tuple(
-            dataclasses.replace(r, numerator=r.numerator * factor) if r.key == key else r for r in rows
-        )
-    else:
-        rows = tuple(r for r in rows if r.key != key)
-    own = {d.name: d for d in question.decide}
-    variables = tuple(
-        v if v.auxiliary else dataclasses.replace(v, decision=own[v.name]) for v in problem.variables
-    )
-    return dataclasses.replace(problem, question=question, variables=variables, rows=rows)

@@ -18,6 +18,7 @@ import numpy as np
 from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools
 from formulations import evaluation
+from formulations.arithmetics.many import plain
 from formulations.problem import Problem, moved
 from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Decision, Limit, Question
@@ -46,6 +47,39 @@ def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
     if key.name == HALVINGS.name:
         side = side * math.log(2.0) * judged.full(bound_of(judged.question, key))
     return np.asarray(np.where(judged.binding(key), side * multiplier * share(judged), 0.0))
+
+
+def of_differences(case: Problem, keys: Sequence[RowKey]) -> list[int]:
+    """Return the places of the limits on what is no ratio of posynomials: their rows are no ratios to their bounds."""
+    return [
+        k
+        for k, key in enumerate(keys)
+        if key.side in ("min", "max") and key.name != HALVINGS.name and key.name not in case.known
+    ]
+
+
+def shares_of_bounds(case: Problem, judged: Judged, y: Array, keys: Sequence[RowKey]) -> Array:
+    """How much of each row's multiplier a limit's own value is worth, (N, m): 1, but of limits on differences.
+
+    ``P - M <= b`` is the row ``P <= M + b``: a percent of b moves it by b / (M + b) of a percent. NaN where b is 0.
+    ``y``: the designs of the variables of ``case`` in logs (N, n).
+    """
+    found, places = np.ones((judged.gap.size, len(keys))), of_differences(case, keys)
+    if not places:
+        return found
+    count, asked = 2 * len(places), judged.question
+    for i, k in enumerate(places):
+        factors = np.ones((count, *(1 for _ in judged.shape)))
+        factors[2 * i], factors[2 * i + 1] = 1.0 + DIFFERENCE_SHARE, 1.0 - DIFFERENCE_SHARE
+        asked = with_limit(asked, keys[k], plain(bound_of(asked, keys[k])) * factors)
+    rows = dict(
+        zip([r.key for r in case.rows or ()], _logs_at(case, asked, y, judged.shape)[1:], strict=True)
+    )
+    for i, k in enumerate(places):
+        log = np.broadcast_to(rows[keys[k]], (count, *judged.shape)).reshape(count, -1)
+        slope = (log[2 * i] - log[2 * i + 1]) / DIFFERENCE_WIDTH
+        found[:, k] = np.where(slope == 0.0, np.nan, -slope if keys[k].side == "max" else slope)
+    return found
 
 
 def elasticities(judged: Judged, keys: Sequence[RowKey], multipliers: Array) -> dict[str, Array]:
@@ -106,7 +140,9 @@ def slopes(
         given[name] = given[name] * factors
     asked = dataclasses.replace(question, given=given)
     shape = (count, *judged.shape)
-    if case is not None and any(v.auxiliary for v in case.variables):
+    # of maxima, and of limits on differences, the rows are no ratios of the model's
+    own = case is not None and (any(v.auxiliary for v in case.variables) or bool(of_differences(case, keys)))
+    if case is not None and own:
         try:
             rows = _logs_at(case, asked, y, judged.shape)
         except CannotTake:

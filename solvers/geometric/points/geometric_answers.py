@@ -364,7 +364,10 @@ def judge_designs(batch: Batch, s: Answers, *, alone: bool = True) -> None:
 
 def elasticities(batch: Batch, a: Answers) -> dict[str, Array]:
     """Elasticities of the user's limits, by their labels; whole numbers have no rate."""
-    return {} if batch.arrays.allowed else sensitivity.elasticities(a.judged, batch.keys, a.elasticity)
+    if batch.arrays.allowed:
+        return {}
+    shares = sensitivity.shares_of_bounds(batch.problem, a.judged, a.y, batch.keys)
+    return sensitivity.elasticities(a.judged, batch.keys, a.elasticity * shares)
 
 
 def asked(keys: tuple[RowKey, ...]) -> Bools:

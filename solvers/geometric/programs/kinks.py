@@ -88,6 +88,9 @@ def of_places(judged: Judged, places: Sequence[Place]) -> Sensitivities:
 def weighed(judged: Judged, attained: Sequence[Attained], *, numbers: bool = True) -> Sensitivities:
     """Weigh N optima that one or more cases attain at the same designs; without ``numbers`` the limits only."""
     limits = _largest_duals([_of_limits(a.duals) for a in attained])
+    # as a limit moves every case's row moves alike
+    shares = sensitivity.shares_of_bounds(attained[0].case, judged, attained[0].y, limits.keys)
+    limits = dataclasses.replace(limits, value=limits.value * shares)
     if not numbers or not limits.known.any():
         return _sensitivities(judged, limits, None)
     ends = np.array(

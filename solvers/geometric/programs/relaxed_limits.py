@@ -12,15 +12,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
+from formulations import evaluation
+from formulations.arithmetics.many import Many, plain
 from formulations.canonical import Canonical
 from formulations.grids import batch, divided
 from formulations.grids.batch import Batch
-from formulations.problem import Problem
+from formulations.problem import Problem, formulate
 from formulations.row_keys import RowKey
 from scenarios.question import HALVINGS, Question
 from solvers import side_by_side
@@ -29,7 +32,9 @@ from solvers.geometric.programs import branch, geometric_conflicts
 from solvers.geometric.programs.nodes import allowed_ends
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.tree import LOOSE
+from solvers.judgement import bound_of
 from solvers.mechanisms import conflicts
+from solvers.mechanisms.sensitivity import of_differences, with_limit
 from solvers.mechanisms.why import Why, any_of, apart_but_for, of_each
 
 Allowed = Mapping[int, Array | None]
@@ -40,6 +45,9 @@ AT_OPEN_END = 1e-6
 FEASIBLE_VALUE_GAP = LOOSE / 2
 """In logs of the feasible value: what is named is what a design has, and at most so much less might do, too. Half of
 what a search of many nodes is content with, so that such a one ends, too."""
+
+DIFFERENCE_ROUNDS, DIFFERENCE_MET = 20, 1e-12
+"""Bounds of a limit on a difference that are tried, and the log of its row from which it is just met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +130,70 @@ def _of_rows(parts: Sequence[_Rows], name: str) -> Array:
         own = [rows for rows in parts if keys[k] in rows.c.keys]
         return least(lambda rows: _least_factor_of_rows(rows, rows.c.keys.index(keys[k])), own)
 
+    if any(keys[k].name == name for k in of_differences(parts[0].near.problem, keys)):
+        return _value_of_difference(parts, name)
     if any(key.name == name for key in keys):
         return conflicts.feasible_values(parts[0].question, keys, [name], factor, minded=True)[name]
     return least(lambda rows: _least_value(rows, name), parts)
+
+
+def _value_of_difference(parts: Sequence[_Rows], name: str) -> Array:
+    """The feasible value of a limit on a difference, by the side that has to give less.
+
+    Its row ``P <= M + b`` says whether b will do, not by how much it is missed. So b is moved to what the best design
+    of that row has, and again until the row is at best just met (Dinkelbach 1967).
+    """
+    question, count = parts[0].question, parts[0].points.size
+    sides = sorted(key for key in {k for rows in parts for k in rows.c.keys} if key.name == name)
+    best, found = np.full(count, np.inf), np.full(count, np.inf)
+    for key in sides:
+        now = np.resize(np.asarray(plain(bound_of(question, key)), float), count)
+        first, left = np.full(count, np.inf), np.arange(count)
+        for k in range(DIFFERENCE_ROUNDS):
+            log, value = _least_of_difference(parts, key, left, now[left])
+            first[left] = log if k == 0 else first[left]
+            there = np.isfinite(value)
+            now[left] = np.where(there, value, now[left])
+            left = left[there & (log < -DIFFERENCE_MET)] if k else left[there]
+            if not left.size:
+                break
+        found, best = np.where(first < best, now, found), np.fmin(first, best)
+        found[np.isnan(first)] = np.nan
+    return found
+
+
+def _least_of_difference(
+    parts: Sequence[_Rows], key: RowKey, points: Indices, bound: Array
+) -> tuple[Array, Array]:
+    """The least log of the row of a limit on a difference with these bounds, and what its best designs come to."""
+    log, value = np.full(points.size, np.inf), np.full(points.size, np.nan)
+    for sign in np.unique(np.sign(bound)):
+        # of another sign the bound stands on the other side of the row
+        own = np.flatnonzero(np.sign(bound) == sign)
+        one = parts[0].near.shape == ()
+        end: Any = float(bound[own[0]]) if one or sign == 0 else Many(bound[own])
+        asked = with_limit(divided.at(parts[0].question, points[own]), key, end)
+        made = _restated(parts, asked, own.size)
+        for b in made:
+            rows = _rows(b, np.arange(own.size), parts[0].solve, parts[0].ended)
+            if key not in rows.c.keys:
+                continue
+            goal = divided.aimed(rows.c, rows.c.keys.index(key))
+            least, y = _least_log_goal(rows, goal, np.arange(own.size), -1, key.name, any_value=False)
+            x = {v.name: np.exp(y[:, j]) for j, v in enumerate(b.problem.variables) if not v.auxiliary}
+            with np.errstate(all="ignore"):
+                come_to = evaluation.metrics(divided.flat(asked), x)[key.name]
+            better = least < log[own]
+            log[own] = np.where(better, least, log[own])
+            value[own] = np.where(better, come_to, value[own])
+    return log, value
+
+
+def _restated(parts: Sequence[_Rows], asked: Question, count: int) -> Sequence[Batch]:
+    """The cases of a question with another bound."""
+    if parts[0].near.shape == ():
+        return [batch.alone(case, None) for case in batch.cases(formulate(asked))]
+    return batch.of_question([rows.near.problem for rows in parts], asked, (count,)) or ()
 
 
 def _rows(b: Batch, points: Indices, solve: Solver, ended: set[str] | None = None) -> _Rows:
@@ -144,7 +213,7 @@ def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     goal = divided.aimed(rows.c, which)
     found, open_ones = np.full(len(goal.logc), np.inf), np.arange(len(goal.logc))
     for any_value in (False, True):
-        found[open_ones] = _least_log_goal(rows, goal, open_ones, own, name, any_value=any_value)
+        found[open_ones], _ = _least_log_goal(rows, goal, open_ones, own, name, any_value=any_value)
         open_ones = open_ones[np.isposinf(found[open_ones])]
         if own not in rows.c.allowed or is_count or not open_ones.size:
             break
@@ -157,14 +226,15 @@ def _least_value(rows: _Rows, name: str) -> Array:
     goal = divided.any_design(rows.c)
     goal.exponents[0, own] = 1.0
     every = np.arange(len(goal.logc))
-    return np.asarray(np.exp(_least_log_goal(rows, goal, every, own, name, any_value=True)))
+    return np.asarray(np.exp(_least_log_goal(rows, goal, every, own, name, any_value=True)[0]))
 
 
 def _least_log_goal(
     rows: _Rows, goal: Canonical, points: Indices, own: int, name: str, *, any_value: bool
-) -> Array:
-    """The least log goal at points, variable ``own`` (-1: none) without bounds, and with ``any_value`` not discrete.
+) -> tuple[Array, Array]:
+    """The least log goal at points and its design, variable ``own`` (-1: none) without bounds.
 
+    With ``any_value`` that is not discrete either.
     Infinite where there is no design. Where the search was not closed it is the best that is known; of many points NaN
     where that is none.
     Where an end that is only there to have a box may be to blame, it is searched again without such ends.
@@ -178,12 +248,13 @@ def _least_log_goal(
     again = np.flatnonzero(held.any(1) | np.isposinf(value) & (below | above).any(1))
     if again.size:
         there = far[0][again], far[1][again], far[2]
-        status[again], least, _ = _least_in_box(divided.take(c, again), there, rows.solve)
+        status[again], least, design = _least_in_box(divided.take(c, again), there, rows.solve)
+        y[again] = np.where((least < value[again])[:, None], design, y[again])
         value[again] = np.minimum(value[again], least)
     if rows.ended is not None:
         rows.ended.update([name] if gp.FAILED in status else [])
     unknown = np.nan if rows.ended is None else np.inf
-    return np.where((status != gp.INFEASIBLE) & np.isposinf(value), unknown, value)
+    return np.where((status != gp.INFEASIBLE) & np.isposinf(value), unknown, value), y
 
 
 def _box(b: Batch, points: Indices, own: int, *, any_value: bool) -> Box:

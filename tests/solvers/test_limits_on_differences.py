@@ -1,0 +1,100 @@
+"""Limits on differences: what they are worth, the values that would do, and where whole numbers next change.
+
+Held to the same question asked with the number moved.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+
+BASE: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"bodies": 1e5, "flops_per_pair": 10, "budget": 50},
+    "decide": {"processors": {"max": 4096}, "memory": {}},
+    "define": {
+        "rest": "budget - energy / 1 J",
+        "net": "energy / 1 J - memory / 100 word",
+        "far": "(energy / 1 J - 30)**2",
+    },
+    "objective": {"minimize": "time"},
+}
+LIMITS = [("rest", "min", 5.0), ("net", "max", 25.0), ("net", "max", -15.0), ("far", "max", 200.0)]
+MOVED = 1e-4
+# second-order terms of a central difference of a root near its end
+AS_MOVED = 1e-3
+
+
+def asked(name: str, side: str, bound: float, **more: Any) -> dict[str, Any]:
+    return copy.deepcopy({**BASE, "limits": {name: {side: bound}}, **more})
+
+
+def rate(low: dict[str, Any], high: dict[str, Any]) -> float:
+    """Percent of the objective for each percent of what was moved."""
+    values = [dse.solve(x).objective for x in (low, high)]
+    return math.log(values[1] / values[0]) / math.log((1 + MOVED) / (1 - MOVED))
+
+
+@pytest.mark.parametrize(("name", "side", "bound"), LIMITS)
+def test_what_a_limit_and_the_numbers_behind_it_are_worth(name: str, side: str, bound: float) -> None:
+    found = dse.solve(asked(name, side, bound))
+    limit = rate(*(asked(name, side, bound * (1 + s * MOVED)) for s in (-1, 1)))
+    assert found.limits[name].elasticity == pytest.approx(limit, rel=AS_MOVED)
+    pairs = [asked(name, side, bound) for _ in range(2)]
+    for question, sign in zip(pairs, (-1, 1), strict=True):
+        question["given"]["bodies"] *= 1 + sign * MOVED
+    assert found.parameters["bodies"] == pytest.approx(rate(*pairs), rel=AS_MOVED)
+
+
+@pytest.mark.parametrize(("name", "side", "bound"), LIMITS)
+def test_a_sweep_says_what_single_questions_say(name: str, side: str, bound: float) -> None:
+    bounds = [bound * f for f in np.linspace(0.5, 3.0, 12).tolist()]
+    sweep = {"b": {"path": f"limits.{name}.{side}", "values": bounds}}
+    swept = dse.sweep(asked(name, side, bounds[0], sweep=sweep), progress=False)
+    place = [str(n) for n in swept["limit"].values].index(name)
+    for i, b in enumerate(bounds):
+        alone = dse.solve(asked(name, side, b))
+        rates, would_do = (float(swept[n].values[i, place]) for n in ("elasticity", "would_do"))
+        if alone.objective is None:
+            assert would_do == pytest.approx(alone.conflict[name], rel=1e-6)
+        else:
+            assert float(swept["objective"][i]) == pytest.approx(alone.objective, rel=1e-8)
+            assert rates == pytest.approx(alone.limits[name].elasticity, rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "bound", "more"),
+    [
+        ("rest", "min", 30.0, {}),
+        ("rest", "min", 12.0, {"objective": {"minimize": "energy"}}),
+        ("net", "max", -2000.0, {}),
+        ("far", "max", 50.0, {}),
+    ],
+)
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_value_that_would_do_does_and_a_tighter_one_does_not(
+    name: str, side: str, bound: float, more: dict[str, Any], whole: bool
+) -> None:
+    decide = {"processors": {"max": 4096, "integer": whole}, "memory": {}}
+    value = dse.solve(asked(name, side, bound, decide=decide, **more)).conflict[name]
+    tighter = value + (1e-5 if side == "min" else -1e-5) * abs(value)
+    assert dse.solve(asked(name, side, value, decide=decide, **more)).status == "optimal"
+    assert dse.solve(asked(name, side, tighter, decide=decide, **more)).status == "infeasible"
+
+
+def test_whole_numbers_change_where_it_is_said() -> None:
+    decide = {"processors": {"max": 4096, "integer": True}, "memory": {}}
+    found = dse.solve(asked("rest", "min", 5.0, decide=decide))
+    change = found.limits["rest"].next_change
+    assert change is not None
+    there, before = (dse.solve(asked("rest", "min", b, decide=decide)) for b in (change, change * (1 + 1e-5)))
+    assert before.variables["processors"] == found.variables["processors"]
+    assert there.variables["processors"] != found.variables["processors"]
+    assert there.objective == pytest.approx(found.limits["rest"].next_objective, rel=1e-6)
