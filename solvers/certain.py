@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False) 
             lambda q: answer(q, neighbours=False),
             lambda q: answer(q, neighbours=neighbours, brief=brief),
         )
-        solution = dataclasses.replace(solution, seconds=time.perf_counter() - began)
+        solution = replace(solution, seconds=time.perf_counter() - began)
         return called_by_name(question, solution, units(question))
     try:
         # what overflows shows in the answer, or in its message
@@ -59,7 +59,7 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False) 
         for n, ends in solution.ranges.items()
         if n not in {o.name for o in question.objectives}
     }
-    solution = dataclasses.replace(solution, held=held, ranges=ranges, seconds=time.perf_counter() - began)
+    solution = replace(solution, held=held, ranges=ranges, seconds=time.perf_counter() - began)
     return called_by_name(question, solution, units(question))
 
 
@@ -75,8 +75,8 @@ def _failed(question: Question, problem: Exception) -> Solution:
     """What a failure comes to: a stranger's equations that no method here can run go to a sampler."""
     model = question.model
     if question.decide and not models.our_own(model) and not model.black_box:
-        box = dataclasses.replace(model, black_box=f"raises {type(problem).__name__}: {problem}")
-        return answer(dataclasses.replace(question, model=box))
+        box = replace(model, black_box=f"raises {type(problem).__name__}: {problem}")
+        return answer(replace(question, model=box))
     return Solution(
         Status.ERROR, message=failures.in_words(question, problem), certificate="the solver failed"
     )
@@ -84,7 +84,7 @@ def _failed(question: Question, problem: Exception) -> Solution:
 
 def called_by_name(question: Question, solution: Solution, units: Mapping[str, str]) -> Solution:
     """Return an answer with what its numbers are: names, units, lists, menus, and what was asked."""
-    return dataclasses.replace(
+    return replace(
         solution,
         title=question.title,
         scenario=question.scenario_text,
@@ -119,9 +119,9 @@ def sources_of(question: Question, variables: Mapping[str, float | str]) -> Mapp
 class _Kept:
     """What is known of the choices of one question, by their identity: problems, searches, why there is no design."""
 
-    problems: dict[int, Problem] = dataclasses.field(default_factory=dict)
-    tried: dict[int, Tried] = dataclasses.field(default_factory=dict)
-    whys: dict[int, Why] = dataclasses.field(default_factory=dict)
+    problems: dict[int, Problem] = field(default_factory=dict)
+    tried: dict[int, Tried] = field(default_factory=dict)
+    whys: dict[int, Why] = field(default_factory=dict)
 
 
 def _answer(
@@ -152,7 +152,7 @@ def _answer(
     kept = kept or _Kept()
     known = None if brief else kept.tried.get(id(question))
     if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
-        tried = dataclasses.replace(known, found=known.found.tied())
+        tried = replace(known, found=known.found.tied())
     else:
         problem = kept.problems.get(id(question)) or formulate(question, searched=True)
         kept.problems[id(question)] = problem
@@ -205,7 +205,7 @@ def _ties_told(problem: Problem, solution: Solution) -> Solution:
     if not left:
         return solution
     text = f"{solution.certificate}; ties were not settled by {', '.join(left)}: this method cannot go by it"
-    return dataclasses.replace(solution, certificate=text)
+    return replace(solution, certificate=text)
 
 
 def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
@@ -229,7 +229,7 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
     if found.outcome.status in (Status.FEASIBLE, Status.ERROR):
         return Tried(problem, _listed(problem) or found)
     among = found.tied or (lambda: found)
-    return Tried(problem, dataclasses.replace(found, tied=lambda: _listed(problem) or among()))
+    return Tried(problem, replace(found, tied=lambda: _listed(problem) or among()))
 
 
 def _of_sets(problem: Problem) -> Outcome | None:
@@ -254,7 +254,7 @@ def _listed(problem: Problem) -> structured.Optimum | None:
     if listed is None:
         return None
     found = structured.Optimum(listed, ranges=dict(listed.ranges))
-    return dataclasses.replace(found, tied=lambda: found)
+    return replace(found, tied=lambda: found)
 
 
 def _is_structured(problem: Problem, scanned: Grid | None) -> bool:
@@ -277,6 +277,10 @@ def why_without_design(problem: Problem) -> Why:
             from solvers.counting import whole
 
             return whole.why_alone(problem.question) or subsets.why(problem.question)
+        # what is minimised has no part in why nothing can be
+        limits = formulate(replace(problem.question, objectives=()), searched=True)
+        if limits.program is None and _is_structured(limits, cases.scanned(limits)):
+            return relaxed_limits.why(limits)
         return subsets.why(problem.question)
     if problem.program is None:
         return relaxed_limits.why(problem)
@@ -332,7 +336,7 @@ def _evaluated_solution(question: Question) -> Solution:
     plain = {base_name(n): solution.limits[n].value for n in broken}
     own = {m.name for m in question.model.limits}
     would = {n: (v if n not in own else solution.limits[n].value) for n, v in plain.items()}
-    return dataclasses.replace(
+    return replace(
         solution,
         status=Status.INFEASIBLE,
         conflict={next(iter(would)): next(iter(would.values()))},
@@ -351,7 +355,7 @@ def _solution_of(question: Question, outcome: Outcome) -> Solution:
     x = dict(outcome.x or {})
     plain = {n: np.float64(v) for n, v in x.items()}
     judged = judgement.judge(question, plain, outcome.bound, known=outcome.judged)
-    solution = dataclasses.replace(
+    solution = replace(
         judged.solutions(outcome.status)[0],
         certificate=outcome.certificate,
         solver=outcome.solver,
@@ -362,17 +366,17 @@ def _solution_of(question: Question, outcome: Outcome) -> Solution:
         return solution
     fault = judged.fault()
     if fault:
-        return dataclasses.replace(solution, status=Status.ERROR, message=fault)
+        return replace(solution, status=Status.ERROR, message=fault)
     return as_closed(question, solution, closed=bool(judged.closed[0]))
 
 
 def as_closed(question: Question, solution: Solution, *, closed: bool) -> Solution:
     """Return an answer called optimal where its gap is ``closed``, and feasible where it is not."""
     if solution.status is Status.FEASIBLE and closed and question.objectives:
-        return dataclasses.replace(solution, status=Status.OPTIMAL)
+        return replace(solution, status=Status.OPTIMAL)
     if solution.status is Status.OPTIMAL and not closed:
         text = f"{solution.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
-        return dataclasses.replace(solution, status=Status.FEASIBLE, certificate=text)
+        return replace(solution, status=Status.FEASIBLE, certificate=text)
     return solution
 
 

@@ -98,3 +98,14 @@ def test_whole_numbers_change_where_it_is_said() -> None:
     assert before.variables["processors"] == found.variables["processors"]
     assert there.variables["processors"] != found.variables["processors"]
     assert there.objective == pytest.approx(found.limits["rest"].next_objective, rel=1e-6)
+
+
+def test_limits_with_structure_are_explained_by_it_whatever_is_sought() -> None:
+    define = {**BASE["define"], "gain": "rest + 0.2 s / time"}
+    more = {"define": define, "objective": {"maximize": "gain"}}
+    found = dse.solve(
+        asked("rest", "min", 9.5, decide={"processors": {"max": 4096, "integer": True}, "memory": {}}, **more)
+    )
+    least_energy = dse.solve(asked("rest", "min", 0.0, objective={"minimize": "energy"})).objective
+    assert found.conflicts == (("rest",),)
+    assert found.conflict["rest"] == pytest.approx(50.0 - least_energy, rel=1e-6)
