@@ -36,7 +36,9 @@ def find(search: Search, points: int | None, most: int, tolerance: float | None 
     """
     owners = program_front.owners(search.question)
     if not owners:
-        return None
+        found = program_front.listed(search.question, search.count)
+        # without any design, why is told by the search
+        return None if found is None or not found.pieces else _front_of_answers(search, found, points, most)
     found = program_front.enumerated(owners, search.count)
     if found is None and not _all_wanted(owners, points, tolerance):
         return _front_by_halving(search, points or (most if tolerance else ENCLOSURE_POINTS), tolerance)

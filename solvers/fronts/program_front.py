@@ -19,7 +19,7 @@ from formulations.problem import formulate
 from formulations.programs.program import Program, branch_count
 from formulations.programs.row_ends import upper_ends
 from scenarios.question import Question, combinations
-from solvers import choices, enumeration
+from solvers import choices, designs, enumeration
 from solvers.designs import Grid, Table
 from solvers.enumeration import ONE, full
 from solvers.fronts import envelope, program_curve, program_search
@@ -36,6 +36,8 @@ PROVED_APART = 2 * program_search.SEARCH_STEP
 
 # 16 settings for each of 5 phases and all of 20 regions are within it
 MOST_COMBINED = 2**20
+MOST_LISTED = 20_000
+"""Combinations of a question that is no program, beyond which points of its front are searched."""
 ROW_HOLDS = 1e-9
 DISTINCT_DIGITS = 12
 APART = 1e-9
@@ -173,7 +175,28 @@ def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: N
             return None
         menus.append(of)
         count += of.size
-    question = owners[0].question
+    return _of_lists(owners, menus, report)
+
+
+def listed(question: Question, report: Callable[[], None] = lambda: None) -> ProgramFront | None:
+    """The complete set of a question of any equations whose combinations are few; None of others."""
+    if len(question.objectives) != 2 or not designs.plain(question) or question.search is not None:
+        return None
+    owners, menus = list[Owner](), list[Grid]()
+    ways = combinations(question) if choices.categorical(question) else iter([({}, question)])
+    for chosen, asked in itertools.islice(ways, COMBINATIONS + 1):
+        of = designs.everything(asked) if asked.decide else Grid((), ())
+        if of is None or sum(m.size for m in menus) + of.size > MOST_LISTED or len(owners) == COMBINATIONS:
+            return None
+        owners.append(Owner(asked, chosen, None, None))
+        menus.append(of)
+    # where nothing is decided the one point is no answer
+    return _of_lists(owners, menus, report) if any(o.question.decide for o in owners) else None
+
+
+def _of_lists(owners: Sequence[Owner], menus: Sequence[Grid], report: Callable[[], None]) -> ProgramFront:
+    """The complete set of all combinations of each owner."""
+    question, count = owners[0].question, sum(of.size for of in menus)
     pieces: list[Piece] = []
     for k, (o, of) in enumerate(zip(owners, menus, strict=True)):
         pieces = envelope.points([*pieces, *listed_points(o.question, of, k, report)])

@@ -185,3 +185,40 @@ def test_that_no_counts_are_a_little_cheaper_is_proved_at_once(monkeypatch: pyte
     just_below = {"throughput": {"min": 1e12}, "power": {"max": float(found["power"][1]) - 1e-3}}
     answer = dse.solve({**station, "limits": just_below, "objective": {"minimize": "cost"}}, depth="limits")
     assert answer.objective == pytest.approx(float(found["cost"][2]), rel=1e-9)
+
+
+def test_few_designs_of_a_machine_that_is_chosen_are_all_on_the_front_that_are_best():
+    machines, processors, memory = (
+        ["jaketown", "balanced"],
+        [2**k for k in range(8)],
+        [2**k for k in range(8, 16)],
+    )
+    given = {"bodies": 1e4, "flops_per_pair": 10}
+    asked = {
+        "model": "nbody",
+        "given": given,
+        "decide": {
+            "machine": {"values": machines},
+            "processors": {"values": processors},
+            "memory": {"values": memory},
+        },
+        "objective": {"minimize": ["power", "time"]},
+        "limits": {"energy": {"max": "1 J"}},
+    }
+    every = []
+    for machine, p, words in itertools.product(machines, processors, memory):
+        numbers = {**given, "processors": p, "memory": words}
+        of = {"model": "nbody", "machine": machine, "given": numbers, "limits": asked["limits"]}
+        told = dse.solve(of)
+        if all(limit.slack >= -1e-8 for limit in told.limits.values()):
+            every.append((told.metrics["power"], told.metrics["time"]))
+    best, least = [], np.inf
+    for power, time in sorted(every):
+        if time < least * (1 - 1e-12):
+            best.append((power, time))
+            least = time
+    found = dse.front(asked, points=3)
+    assert found.attrs["front"] == "complete non-dominated set"
+    assert len(best) > 3
+    np.testing.assert_allclose(found["power"], [a for a, _ in best], rtol=1e-9)
+    np.testing.assert_allclose(found["time"], [b for _, b in best], rtol=1e-9)
