@@ -46,6 +46,11 @@ class Line(NamedTuple):
 Spot = tuple[float, float]
 
 
+def percent(width: float) -> str:
+    """Write the width of an enclosure in percent, with two digits, from 100 % on without decimals."""
+    return f"{100 * width:.2g} %" if 100 * width < 99.5 else f"{100 * width:.0f} %"
+
+
 @dataclass(frozen=True, slots=True)
 class Band:
     """What is proved: at ``at`` (rising values of the first objective) the best second objective that a design no worse
@@ -74,7 +79,7 @@ class Band:
             return "Between the points the front is known exactly"
         if not math.isfinite(self.width):
             return f"Between the points the front is enclosed: {self.how}"
-        return f"Between the points the front is enclosed within {100 * self.width:.2g} %: {self.how}"
+        return f"Between the points the front is enclosed within {percent(self.width)}: {self.how}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from dse.commands.terminal.front_page import (
     show_written,
 )
 from dse.commands.terminal.printing import PAGE_WIDTH, say
+from dse.fronts.bands import percent
 from dse.fronts.front_search import Front
 from dse.quantities import plural
 from results.along_fronts.along import knee
@@ -187,4 +188,4 @@ def _methods(found: Fronts) -> Iterator[str]:
         yield f"{told}: {way}"
         widths = [f.band.width for f in fronts if f.band is not None]
         if any(math.isfinite(w) and w > 0 for w in widths):
-            yield f"Between their points they are enclosed within {100 * max(widths):.2g} % at most"
+            yield f"Between their points they are enclosed within {percent(max(widths))} at most"
