@@ -26,7 +26,7 @@ def status(solution: Facts) -> str:
         Status.FEASIBLE: "feasible: all limits hold"
         + ("; optimality is not proved" if solution.objective_name else ""),
         Status.INFEASIBLE: "infeasible: no design satisfies all limits",
-        Status.UNBOUNDED: "unbounded: the objective has no bound",
+        Status.UNBOUNDED: "unbounded: the objective keeps improving, no design is the best",
         Status.EVALUATED: "evaluated: nothing was left to decide",
         Status.ERROR: "error: no answer",
     }
