@@ -40,8 +40,8 @@ def best_of(
 
     ``brief`` answers without explanations, which only the best one gets from ``whole``. The bound is that of all
     choices: one that is not closed may be left where its own bound is worse than the best. ``why``: what tells why a
-    choice has no design (None: that is not wanted). ``changes``: adds to an answer the next changes that the other choices bring
-    (None where these are not known); with it, why there is no design is told of every such choice.
+    choice has no design (None: that is not wanted). ``changes``: adds to an answer the next changes that the other
+    choices bring (None where these are not known); with it, why there is no design is told of every such choice.
     """
     asked = list(combinations(question))
     briefs = side_by_side.run([partial(brief, q) for _, q in asked])
