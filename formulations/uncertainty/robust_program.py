@@ -19,7 +19,7 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
-from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum
+from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
 from formulations.arithmetics.many import Differ, Many
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
@@ -185,15 +185,19 @@ def posed(
         worlds = worlds.changed(
             lambda q: replace(q, limits=tuple(x for x in q.limits if x.name in kept), waive=q.waive | own)
         )
-    parts = []
+    parts, limited = list[Part](), may_fail < worlds.count_of("")
     for places, p in _parts_of_like_programs(worlds, np.arange(worlds.size)):
-        limited = bool(may_fail < np.count_nonzero(places < worlds.count_of("")))
         parts.append(_world_part(places, p, {c.key for c in worlds.caps}, limited=limited))
         if len(parts) > MOST_WORLD_PARTS:
             raise NotPosynomial(f"samples that fall into more than {MOST_WORLD_PARTS} kinds")
     first = _atoms_of_part(parts[0])
-    if any(_atoms_of_part(part) != first or not np.array_equal(part.base, parts[0].base) for part in parts):
+    if any(_atoms_of_part(part) != first or part.base.shape != parts[0].base.shape for part in parts):
         raise NotPosynomial(AMOUNTS)
+    bases = np.stack([part.base for part in parts])
+    bases = _with_largest_ends(parts[0].program, parts[0].shared, bases) if limited else bases
+    if np.ptp(bases, axis=0).any():
+        raise NotPosynomial(AMOUNTS)
+    parts = [replace(part, base=bases[0]) for part in parts]
     reciprocal = [part.reciprocal for part in parts]
     if any(reciprocal) and not (
         all(reciprocal) and (of_one_world(measure, worlds.measured) or _same_in_all(parts))
@@ -279,15 +283,13 @@ def _of_amounts(p: Program, base: Sequence[int], tops: Array, bottoms: Array, *,
     """Return rows (n, R, C + 1) of shared columns alone, those that say whether there is any of an amount alike.
 
     There is some in every world where there is some in one, if the same columns make it up; their ends without limits
-    are those of every world, too. Where some world is ``limited``, all limits hold there: the largest of the ends that
-    limits imply is one in every world.
+    are those of every world, too, and so are the largest that limits imply where all hold in some world, ``limited``.
     """
     found = tops - bottoms
+    found = _with_largest_ends(p, np.arange(len(p.columns)), found) if limited else found
     for row, column, _ in p.amounts:
         r = base.index(row) if row in base else -1
         amount = tops[0, r]
-        if r >= 0 and limited and not np.ptp(np.delete(found[:, r], column, axis=1), axis=0).any():
-            found[:, r, column] = found[:, r, column].min()
         high = np.broadcast_to(p.high, (1, len(p.columns)))[0] if p.high.ndim == 1 else p.high[0]
         most = float(np.where(amount[:-1] > 0, amount[:-1] * high, 0.0).sum())
         alike = bool(((tops[:, r] > 0) == (amount > 0)).all()) and (tops[:, r] >= 0).all()
@@ -295,6 +297,12 @@ def _of_amounts(p: Program, base: Sequence[int], tops: Array, bottoms: Array, *,
             found[:, r] = amount
             found[:, r, column] -= most
     return np.asarray(found)
+
+
+def _with_largest_ends(p: Program, columns: Indices, rows: Array) -> Array:
+    """Return rows (n, R, C + 1) with the largest end of all n of what a column says whether there is any of."""
+    says = np.append([isinstance(p.columns[i], Some) for i in columns], False)
+    return np.where(says & (rows < 0.0), rows.min(axis=0), rows)
 
 
 def _many(v: Any) -> Any:

@@ -73,6 +73,21 @@ def test_the_mean_of_reciprocals_is_not_that_of_the_mean() -> None:
         robust_program.minimise(asked(1, MEAN).worlds, MEAN)
 
 
+def test_samples_whose_limits_leave_different_amounts_are_one_program() -> None:
+    """Which of two terms of a roofline is the larger tells them apart, and so does how many blocks a limit leaves."""
+    text = tomllib.loads(dse.load("blocks_one_kind_throttled").text or "")
+    uncertain = {
+        "machine.apu_cpu.constant_power": {"uniform": ["16 W", "24 W"]},
+        "machine.gtx580.energy_per_flop": {"uniform": ["79.8 pJ/flop", "120 pJ/flop"]},
+        "sampling": {"samples": 16},
+    }
+    objective = {"maximize": "performance", "quantile": 0.9}
+    found = dse.solve({**text, "uncertain": uncertain, "objective": objective})
+    assert found.status is Status.OPTIMAL, found.certificate
+    # neither of the two is in it
+    assert found.objective == pytest.approx(dse.solve(text).objective, rel=1e-6)
+
+
 def test_a_quantile_of_a_time_to_failure_is_proved() -> None:
     """What a limit leaves of a count differs from sample to sample, and failures are some 1e-6 a second."""
     text = tomllib.loads(dse.load("station_longest_mttf_in_10_kw").text or "")

@@ -29,6 +29,8 @@ from solvers.robust.boxes.box_sums import Sums
 from solvers.sampling import descent
 
 AT_ONCE = 32_768
+MANY = 4
+"""Decided numbers from which on a box takes as much work as there are of them: each has a slope."""
 GLANCE = 8192
 """Boxes times worlds after which a choice is left where another is better: what it reaches is told, too."""
 SPARE = 1e-10
@@ -168,7 +170,7 @@ class Tree:
         low, high = low[alive], high[alive]
         if not len(low):
             return
-        self.done += len(low) * self.wanted.worlds.size
+        self.done += int(len(low) * self.wanted.worlds.size * max(low.shape[1] / MANY, 1.0))
         self.boxes += len(low)
         self._try(boxes.centres(low, high))
         # beside a design that holds its limits none counts that needs their slack
@@ -181,16 +183,24 @@ class Tree:
         near, far = box_lines.contracted(lines, found.width[0], found.width[1])
         alive = ~found.dead & (near <= far).all(0)
         keys = np.maximum(box_lines.least(found.goal, found.lines, near, far), found.flat)
-        middle = boxes.centres(low, high)
+        middle, wide = boxes.centres(low, high), self._wide(low, high)
         with np.errstate(over="ignore"):
             inner = middle * np.exp(near.T) * (1 - 1e-12), middle * np.exp(far.T) * (1 + 1e-12)
-        low = np.where(found.from_zero[:, None], low, np.maximum(low, inner[0]))
-        high = np.where(found.from_zero[:, None], high, np.minimum(high, inner[1]))
-        now = search.snapped(
-            self.where, Boxes(np.zeros(len(keys), np.intp), low, high, keys, found.steep).take(alive)
+        low, high = self.where.snap(
+            np.where(found.from_zero[:, None], low, np.maximum(low, inner[0])),
+            np.where(found.from_zero[:, None], high, np.minimum(high, inner[1])),
         )
-        wide = (self.where.width(now.low, now.high) > search.SMALLEST).any(1)
-        self._close_but(joined([self.now, now]), np.concatenate([np.ones(self.now.key.size, bool), wide]))
+        alive &= (low <= high).all(1)
+        # of a point that is left of a wide box the bound of that box says little
+        again = wide & ~self._wide(low, high)
+        now = Boxes(np.zeros(len(keys), np.intp), low, high, keys, found.steep).take(alive & ~again)
+        there = np.ones(self.now.key.size, bool)
+        self._close_but(joined([self.now, now]), np.append(there, self._wide(now.low, now.high)))
+        self._examine(low[alive & again], high[alive & again])
+
+    def _wide(self, low: Array, high: Array) -> Bools:
+        """Which boxes are more than a point."""
+        return np.asarray((self.where.width(low, high) > search.SMALLEST).any(1))
 
     def _try(self, x: Array) -> None:
         """Judge designs in every world and keep the best."""
