@@ -29,8 +29,8 @@ from solvers.robust.boxes.box_sums import Sums
 from solvers.sampling import descent
 
 AT_ONCE = 32_768
-MANY = 4
-"""Decided numbers from which on a box takes as much work as there are of them: each has a slope."""
+FEW_SLOPES = 8
+"""Decided numbers, each with its slopes, from which on a box takes work in proportion to them."""
 GLANCE = 8192
 """Boxes times worlds after which a choice is left where another is better: what it reaches is told, too."""
 SPARE = 1e-10
@@ -170,7 +170,7 @@ class Tree:
         low, high = low[alive], high[alive]
         if not len(low):
             return
-        self.done += int(len(low) * self.wanted.worlds.size * max(low.shape[1] / MANY, 1.0))
+        self.done += int(len(low) * self.wanted.worlds.size * max(low.shape[1] / FEW_SLOPES, 1.0))
         self.boxes += len(low)
         self._try(boxes.centres(low, high))
         # beside a design that holds its limits none counts that needs their slack
