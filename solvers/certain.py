@@ -318,6 +318,7 @@ def without_design(
         )
     return Solution(
         outcome.status,
+        bound=outcome.bound,
         certificate=outcome.certificate,
         solver=outcome.solver,
         message=outcome.endless if outcome.runaway else outcome.message,

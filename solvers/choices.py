@@ -38,10 +38,10 @@ def best_of(
 ) -> Solution:
     """Answer every combination and hand out the best, with all of them as ``alternatives``.
 
-    ``brief`` answers without explanations, which only the best one gets from ``whole``. A bound holds for the
-    whole question only where every other choice is proved worse or impossible. ``why``: what tells why a choice has no
-    design (None: that is not wanted). ``changes``: adds to an answer the next changes that the other choices bring
-    (None where these are not known); with it, why there is no design is told of every such choice.
+    ``brief`` answers without explanations, which only the best one gets from ``whole``. The bound is that of all
+    choices: one that is not closed may be left where its own bound is worse than the best. ``why``: what tells why a
+    choice has no design (None: that is not wanted). ``changes``: adds to an answer the next changes that the other
+    choices bring (None where these are not known); with it, why there is no design is told of every such choice.
     """
     asked = list(combinations(question))
     briefs = side_by_side.run([partial(brief, q) for _, q in asked])
@@ -62,8 +62,8 @@ def best_of(
     if best.status in (Status.OPTIMAL, Status.FEASIBLE):
         best = whole(asked[number][1])
     alternatives = _alternatives(asked, [s for _, s in answered], why if changes is not None else None)
-    unsure = any(s.status in (Status.ERROR, Status.FEASIBLE) for _, s in answered)
-    status = Status.FEASIBLE if best.status is Status.OPTIMAL and unsure else best.status
+    best = _with_bound_of_all(question, best, [s for k, (_, s) in enumerate(answered) if k != number])
+    status = best.status
     if best.status is Status.EVALUATED and question.objectives:
         best = dataclasses.replace(best, bound=best.objective, gap=0.0, certificate="every choice evaluated")
         status = Status.OPTIMAL
@@ -91,6 +91,21 @@ def best_of(
         certificate=text,
         next_best=following,
     )
+
+
+def _with_bound_of_all(question: Question, best: Solution, others: Sequence[Solution]) -> Solution:
+    """The best answer with the bound of the choices too that are not closed; none where one of these has none."""
+    open_ones = [s for s in others if s.status in (Status.ERROR, Status.FEASIBLE)]
+    if not open_ones or best.status not in (Status.OPTIMAL, Status.FEASIBLE):
+        return best
+    bounds = [question.sign * s.bound for s in (best, *open_ones) if s.bound is not None]
+    if best.objective is None or len(bounds) <= len(open_ones):
+        return dataclasses.replace(best, status=Status.FEASIBLE, bound=None, gap=None)
+    bound = question.sign * min(bounds)
+    gap = float(judgement.relative_gap(best.objective, bound))
+    closed = best.status is Status.OPTIMAL and gap <= question.gap
+    status = Status.OPTIMAL if closed else Status.FEASIBLE
+    return dataclasses.replace(best, status=status, bound=bound, gap=gap)
 
 
 def _alternatives(

@@ -77,6 +77,12 @@ class Quantile:
 
 Measured = Weighing | Quantile
 
+
+def of_one_world(measure: Measured, count: int) -> bool:
+    """Whether a measure is the value in one of the worlds: then what rises with the objective may stand for it."""
+    return isinstance(measure, Quantile) or measure.share * count <= 1
+
+
 MEAN, WORST = Weighing(1.0), Weighing(0.0)
 
 

@@ -10,6 +10,7 @@ make programs of other columns there: such worlds are parts of their own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,16 +19,18 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
-from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum
+from formulations.arithmetics.forms import Atom, Differs, Entry, Largest, Maximum, Some
 from formulations.arithmetics.many import Differ, Many
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
 from formulations.programs.program import Program, is_linear, program
 from formulations.row_keys import RowKey
+from formulations.uncertainty.measures import Measured, of_one_world
 from formulations.uncertainty.robust import GAINS
 from formulations.uncertainty.worlds import Worlds
 
 AMOUNTS = "an uncertain number in what says whether there is any of an amount"
+RATIOS = "the mean of a ratio of sums of shares and counts over the samples"
 MOST_WORLD_PARTS = 64
 """Parts of other columns that the worlds may fall into."""
 
@@ -36,9 +39,10 @@ MOST_WORLD_PARTS = 64
 class Part:
     """Worlds (numbers ``places``) whose programs have the same columns, of which ``shared`` are decided for all worlds.
 
-    ``losses`` (n, C + 1): what is to be small of the objective; ``rows``: limits (n, C + 1) <= 0 by key; ``defines``:
-    of each column of a maximum, inner ones first, its arguments (A, n, C + 1). ``base`` and ``equal``: rows of shared
-    columns alone, the same in every world. ``gains``: of limits that a maximum makes easier its column.
+    ``losses`` (n, C + 1): what is to be small of the objective, or of its ``reciprocal`` (see ``Posed.objective``);
+    ``rows``: limits (n, C + 1) <= 0 by key; ``defines``: of each column of a maximum, inner ones first, its arguments
+    (A, n, C + 1). ``base`` and ``equal``: rows of shared columns alone, the same in every world. ``gains``: of limits
+    that a maximum makes easier its column.
     """
 
     places: Indices
@@ -50,6 +54,7 @@ class Part:
     equal: Bools
     defines: Mapping[int, Array]
     gains: Mapping[RowKey, int]
+    reciprocal: bool
 
     def over_shared(self, form: Array, u: Array) -> Array:
         """Return a cut of affine functions (n, C + 1) at the shared columns ``u``: functions (n, S + 1) of these."""
@@ -109,6 +114,13 @@ class Posed:
         forms = [(part, part.losses) for part in self.parts if part.losses is not None]
         return self.together(forms, u)[: self.worlds.measured]
 
+    def objective(self, loss: float) -> float:
+        """The objective, in the user's own sense, at what its losses come to; infinite where they do not tell it."""
+        sign = self.program.sign
+        if not self.parts[0].reciprocal:
+            return sign * loss
+        return -sign / loss if sign * loss < 0.0 else -sign * math.inf
+
     def limit(self, key: RowKey, u: Array) -> Array:
         """Cuts of a limit in the worlds in which it counts, at ``u``; 0 where a world does not have it."""
         forms = [(part, part.rows[key]) for part in self.parts if key in part.rows]
@@ -156,10 +168,15 @@ def _tie(part: Part, name: str) -> Array | None:
     return np.asarray(top / under[:, -1:])
 
 
-def posed(worlds: Worlds, kept: frozenset[str] | None = None) -> Posed:
+def posed(
+    worlds: Worlds, measure: Measured, kept: frozenset[str] | None = None, *, may_fail: int = 0
+) -> Posed:
     """Write the programs of all worlds; raises NotPosynomial, with the reason, where that cannot be done.
 
-    ``kept``: names of the limits that count (None: all), since limits say how much there is of an amount at most.
+    ``measure``: of the objective. What is a number over a sum is measured by that sum where the measure is the value in
+    one world, or the objective is the same in each; the mean of reciprocals is not that of the mean.
+    ``kept``: names of the limits that count (None: all), since limits say how much there is of an amount at most;
+    ``may_fail``: in how many worlds one of them may fail.
     """
     if not is_linear(worlds.nominal):
         raise NotPosynomial("no affine arithmetic")
@@ -168,15 +185,34 @@ def posed(worlds: Worlds, kept: frozenset[str] | None = None) -> Posed:
         worlds = worlds.changed(
             lambda q: replace(q, limits=tuple(x for x in q.limits if x.name in kept), waive=q.waive | own)
         )
-    parts = []
+    parts, limited = list[Part](), may_fail < worlds.count_of("")
     for places, p in _parts_of_like_programs(worlds, np.arange(worlds.size)):
-        parts.append(_world_part(places, p, {c.key for c in worlds.caps}))
+        parts.append(_world_part(places, p, {c.key for c in worlds.caps}, limited=limited))
         if len(parts) > MOST_WORLD_PARTS:
             raise NotPosynomial(f"samples that fall into more than {MOST_WORLD_PARTS} kinds")
     first = _atoms_of_part(parts[0])
-    if any(_atoms_of_part(part) != first or not np.array_equal(part.base, parts[0].base) for part in parts):
+    if any(_atoms_of_part(part) != first or part.base.shape != parts[0].base.shape for part in parts):
         raise NotPosynomial(AMOUNTS)
+    bases = np.stack([part.base for part in parts])
+    bases = _with_largest_ends(parts[0].program, parts[0].shared, bases) if limited else bases
+    if np.ptp(bases, axis=0).any():
+        raise NotPosynomial(AMOUNTS)
+    parts = [replace(part, base=bases[0]) for part in parts]
+    reciprocal = [part.reciprocal for part in parts]
+    if any(reciprocal) and not (
+        all(reciprocal) and (of_one_world(measure, worlds.measured) or _same_in_all(parts))
+    ):
+        raise NotPosynomial(RATIOS)
     return Posed(worlds, tuple(parts))
+
+
+def _same_in_all(parts: Sequence[Part]) -> bool:
+    """Whether the objective is the same in all worlds."""
+    forms = [part.losses for part in parts if part.losses is not None]
+    if any(form[:, list(part.defines)].any() for form, part in zip(forms, parts, strict=True)):
+        return False
+    over = np.concatenate([form[:, [*p.shared, -1]] for form, p in zip(forms, parts, strict=True)])
+    return not np.ptp(over, axis=0).any()
 
 
 def _parts_of_like_programs(worlds: Worlds, places: Indices) -> Iterator[tuple[Indices, Program]]:
@@ -199,7 +235,7 @@ def _atoms_of_part(part: Part) -> list[Atom]:
     return columns
 
 
-def _world_part(places: Indices, p: Program, caps: Collection[RowKey]) -> Part:
+def _world_part(places: Indices, p: Program, caps: Collection[RowKey], *, limited: bool) -> Part:
     tops, bottoms = (np.broadcast_to(m, (places.size, *m.shape[-2:])) for m in (p.numerators, p.denominators))
     maxima = [i for i, c in enumerate(p.columns) if isinstance(c, Maximum)]
     # which argument is the largest is chosen in each world (see ``alternatives``)
@@ -223,10 +259,10 @@ def _world_part(places: Indices, p: Program, caps: Collection[RowKey]) -> Part:
             defines[int(held[0])].append(r)
         else:
             base.append(r)
-    plain = _of_amounts(p, base, tops[:, base], bottoms[:, base])
+    plain = _of_amounts(p, base, tops[:, base], bottoms[:, base], limited=limited)
     if np.ptp(plain, axis=0).any() or plain[:, :, maxima].any():
         raise NotPosynomial(AMOUNTS)
-    losses = _losses(p, places.size)
+    losses, reciprocal = _losses(p, places.size)
     for form in (*(tops[:, r] for k in defines.values() for r in k), losses):
         if form is not None and (form[:, maxima] < 0).any():
             raise NotPosynomial(GAINS)
@@ -239,16 +275,18 @@ def _world_part(places: Indices, p: Program, caps: Collection[RowKey]) -> Part:
             raise NotPosynomial(GAINS)
         if eased:
             gains[key] = eased[0]
-    return Part(places, p, shared, losses, rows, plain[0][:, [*shared, -1]], p.equal[base], arguments, gains)
+    own = plain[0][:, [*shared, -1]]
+    return Part(places, p, shared, losses, rows, own, p.equal[base], arguments, gains, reciprocal)
 
 
-def _of_amounts(p: Program, base: Sequence[int], tops: Array, bottoms: Array) -> Array:
+def _of_amounts(p: Program, base: Sequence[int], tops: Array, bottoms: Array, *, limited: bool) -> Array:
     """Return rows (n, R, C + 1) of shared columns alone, those that say whether there is any of an amount alike.
 
     There is some in every world where there is some in one, if the same columns make it up; their ends without limits
-    are those of every world, too.
+    are those of every world, too, and so are the largest that limits imply where all hold in some world, ``limited``.
     """
     found = tops - bottoms
+    found = _with_largest_ends(p, np.arange(len(p.columns)), found) if limited else found
     for row, column, _ in p.amounts:
         r = base.index(row) if row in base else -1
         amount = tops[0, r]
@@ -261,19 +299,29 @@ def _of_amounts(p: Program, base: Sequence[int], tops: Array, bottoms: Array) ->
     return np.asarray(found)
 
 
+def _with_largest_ends(p: Program, columns: Indices, rows: Array) -> Array:
+    """Return rows (n, R, C + 1) with the largest end of all n of what a column says whether there is any of."""
+    says = np.append([isinstance(p.columns[i], Some) for i in columns], False)
+    return np.where(says & (rows < 0.0), rows.min(axis=0), rows)
+
+
 def _many(v: Any) -> Any:
     """Numbers of many points in the place of an array."""
     return Many(v) if np.ndim(v) == 1 else v
 
 
-def _losses(p: Program, count: int) -> Array | None:
-    """What is to be small of the objective in each world; raises NotPosynomial for a ratio of two affine forms."""
+def _losses(p: Program, count: int) -> tuple[Array | None, bool]:
+    """What is to be small of the objective in each world, and whether it is a sum that the objective is a number over.
+
+    Raises NotPosynomial for a ratio of two affine forms.
+    """
     if p.goal is None or p.under is None:
-        return None
+        return None, False
+    # of what is maximised goal/under is the reciprocal
     goal, under = (np.broadcast_to(v, (count, v.shape[-1])) for v in (p.goal, p.under))
-    # of what is maximised goal/under is the reciprocal, and the mean of a reciprocal is not that of the mean
-    if p.sign > 0 and not under[:, :-1].any():
-        return goal / under[:, -1:]
-    if p.sign < 0 and not goal[:, :-1].any():
-        return -under / goal[:, -1:]
-    raise NotPosynomial("the mean of a ratio of sums of shares and counts over the samples")
+    plain, inverse = not under[:, :-1].any(), not goal[:, :-1].any()
+    if plain and (p.sign > 0 or not inverse):
+        return goal / under[:, -1:], p.sign < 0
+    if inverse:
+        return -under / goal[:, -1:], p.sign > 0
+    raise NotPosynomial(RATIOS)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,6 +35,7 @@ from solvers import designs
 from solvers.geometric.kernel import gp
 from solvers.mechanisms import conflicts
 from solvers.outcome import Outcome
+from solvers.robust import each_sample
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.masters import at_points, failing, levels, program_chances, robust_geometric
 from solvers.robust.masters.master import EASED
@@ -173,19 +174,27 @@ def _count_of_values(question: Question, d: Decision) -> int:
 def found(wanted: Wanted, *, tied: bool) -> Found:
     """Find the best design where limits may fail or a quantile is asked for; ``tied``: settle ties.
 
-    By a mixed-integer program where limits are affine, by branch and bound over geometric programs where they are
-    these, else over boxes of designs. Raises Undecided where equations are not for boxes.
+    By a mixed-integer program where limits are affine, or from the best design of each sample, by branch and bound over
+    geometric programs where they are these, else over boxes of designs. Raises Undecided where equations are not for
+    boxes.
     """
-    best = None
-    with contextlib.suppress(NotPosynomial, CannotTake):
-        if is_linear(wanted.worlds.nominal):
-            return program_chances.found(wanted, tied=tied)
-        best = None if wanted.eased else _by_programs(wanted)
-    try:
-        best = best or robust_boxes.minimise(wanted)
-    except (NotPosynomial, CannotTake) as refusal:
-        raise Undecided(_undecided(wanted, str(refusal))) from None
-    return _settled(wanted, best) if tied and wanted.aims and best.outcome.x is not None else best
+    linear, held = is_linear(wanted.worlds.nominal), None
+    ways: list[Callable[[], Found | None]] = [lambda: None if wanted.eased else _by_programs(wanted)]
+    if linear:
+        ways = [lambda: program_chances.found(wanted, tied=tied), lambda: each_sample.minimise(wanted)]
+    for way in ways:
+        with contextlib.suppress(NotPosynomial, CannotTake):
+            held = held or way()
+    if held is not None and held.closed(wanted.worlds.nominal):
+        best = held
+    else:
+        try:
+            best = robust_boxes.minimise(wanted)
+        except (NotPosynomial, CannotTake) as refusal:
+            raise Undecided(_undecided(wanted, str(refusal))) from None
+        best = best if held is None else robust_boxes.better(wanted, held, best)
+    ties_are_left = tied and not linear and wanted.aims and best.outcome.x is not None
+    return _settled(wanted, best) if ties_are_left else best
 
 
 def _by_programs(wanted: Wanted) -> Found | None:

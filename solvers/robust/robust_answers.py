@@ -30,7 +30,7 @@ from formulations import evaluation, failures
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
 from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, cvar
-from formulations.uncertainty.wanted import Chance, Wanted
+from formulations.uncertainty.wanted import Chance, Level, Wanted
 from formulations.uncertainty.worlds import SAMPLE, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
 from scenarios.distributions import Measure
@@ -59,17 +59,20 @@ class Asked:
 
     ``measure``: what is made least of the objective over the worlds, ``words``: its name, as in "mean of energy over
     1024 samples (Sobol, seed 0)". ``promised``: what may fail in how many of the worlds (``solvers.robust.chances``).
+    ``level``: what other choices reach.
     """
 
     worlds: Worlds
     measure: Measured
     words: str
     promised: tuple[Counted, ...] = ()
+    level: Level | None = None
 
     @property
     def wanted(self) -> Wanted:
         """The question as methods take it."""
-        return Wanted(self.worlds, self.measure, tuple(Chance(p.names, k) for p, k in self.promised))
+        chances = tuple(Chance(p.names, k) for p, k in self.promised)
+        return Wanted(self.worlds, self.measure, chances, level=self.level)
 
 
 def answered(asked: Asked, *, brief: bool = False, tied: bool = True) -> Solution:
@@ -106,21 +109,32 @@ def guarded(question: Question, answer: Callable[[], Solution]) -> Solution:
         return Solution(Status.ERROR, message=text, certificate="the solver failed")
 
 
-def _answered(asked: Asked, *, brief: bool, tied: bool) -> Solution:
+def _answered(asked: Asked, *, brief: bool, tied: bool, kept: dict[int, Found] | None = None) -> Solution:
+    """``kept``: what brief answers found of choices, by their questions' identity."""
     question = asked.worlds.nominal
     if choices.categorical(question):
-        every = [w for _, w in asked.worlds.choices()]
+        every, own = [w for _, w in asked.worlds.choices()], dict[int, Found]()
+        level = Level() if question.objectives else None
 
         def of(q: Question) -> Asked:
             return dataclasses.replace(asked, worlds=next(w for w in every if w.nominal == q))
 
+        def briefly(q: Question) -> Solution:
+            beside = dataclasses.replace(of(q), level=level)
+            solution = _answered(beside, brief=True, tied=False, kept=own)
+            if level is not None and solution.objective is not None and solution.status in choices.GOOD:
+                level.reach(solution.objective, question.sign)
+            return solution
+
         return choices.best_of(
             question,
-            lambda q: _answered(of(q), brief=True, tied=False),
-            lambda q: _answered(of(q), brief=brief, tied=tied),
+            briefly,
+            lambda q: _answered(of(q), brief=brief, tied=tied, kept=own),
             None if brief else lambda q: robust_conflicts.why(of(q).wanted),
         )
-    found = found_by(asked.wanted, tied=tied)
+    found = found_by(asked.wanted, tied=tied, known=None if kept is None else kept.get(id(question)))
+    if kept is not None:
+        kept[id(question)] = found
     if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         found = _farther(asked, found, tied=tied)
     if found.outcome.status is Status.INFEASIBLE and not _nothing_beyond(asked, found):

@@ -19,9 +19,10 @@ from solvers.robust.masters import robust_geometric, robust_program
 from solvers.robust.masters.robust_geometric import Found
 
 
-def found_by(wanted: Wanted, *, tied: bool = True) -> Found:
-    """Find the best design; ``tied``: settle ties, and say what limits are worth."""
-    found = _found(wanted, tied=tied)
+def found_by(wanted: Wanted, *, tied: bool = True, known: Found | None = None) -> Found:
+    """Find the best design; ``tied``: settle ties, and say what limits are worth; ``known``: what is found without."""
+    # boxes settle no ties
+    found = known if known and known.outcome.solver == robust_boxes.SOLVER else _found(wanted, tied=tied)
     told = found.elasticities or found.unweighed or not wanted.worlds.nominal.objectives
     return found if told or not tied else robust_boxes.weighed(wanted, found)
 
@@ -94,7 +95,7 @@ def _endless(wanted: Wanted) -> Found | None:
     if gone is None:
         return None
     loose = wanted.worlds.changed(lambda q: replace(q, objectives=()))
-    there = robust_boxes.minimise(replace(wanted, worlds=loose)).outcome
+    there = robust_boxes.minimise(replace(wanted, worlds=loose, level=None)).outcome
     if there.x is None:
         return None
     outcome = Outcome(Status.UNBOUNDED, there.x, solver=there.solver, runaway=gone[0], falls=gone[1])

@@ -161,3 +161,12 @@ def test_the_worst_of_an_uncertain_exponent_is_found() -> None:
     axis = {"order": {"path": "given.order", "values": [4096, 8192]}}
     swept = dse.sweep({**scenario, "sweep": axis})
     assert swept["objective"].values[1] == pytest.approx(found.objective, rel=1e-6)
+
+
+def test_what_is_positive_in_the_whole_box_is_proved_not_to_be_negative() -> None:
+    """That a time is not negative reads 0 <= 1 in every world: no search for the worst of it has a gap to close."""
+    ends = {"threshold": [0.24, 0.36], "bodies": [7e5, 1.3e6]}
+    uncertain = {"threshold": ["0.24 V", "0.36 V"], "bodies": ends["bodies"]}
+    _, found, every = worst_of("nbody_voltage_by_the_alpha_power_law", uncertain, ends, 41)
+    assert every["time"].max() <= 0.2 * (1 + 1e-8)
+    assert every["energy"].max() == pytest.approx(found.objective, rel=1e-6)

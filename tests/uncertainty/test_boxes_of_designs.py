@@ -17,11 +17,11 @@ from dse.models.arithmetic import CannotTake
 from formulations.uncertainty.measures import MEAN, Quantile
 from formulations.uncertainty.wanted import Chance, Wanted, reached
 from formulations.uncertainty.worlds import Cap, of_values
-from results.solution import Status
+from results.solution import Solution, Status
 from scenarios.question import Objective, Question
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
-from solvers import boxes
+from solvers import boxes, choices
 from solvers.answer import answer
 from solvers.robust import decide_now, robust_ways
 from solvers.robust.boxes import box_lines, box_sums, robust_boxes
@@ -330,3 +330,62 @@ def test_a_search_that_ends_early_says_why_and_which_gap_is_left() -> None:
     assert whole.outcome.status is Status.OPTIMAL
     assert short.outcome.status is Status.FEASIBLE
     assert "boxes times samples that a search may take left a gap of" in short.outcome.certificate
+
+
+STATION = {
+    "model": "exabounds",
+    "given": {
+        "instructions": 36e12,
+        "data_reuse": [
+            {"name": "same antenna", "distance": "1 KiB", "share": 0.99},
+            {"name": "new sample", "share": 0.01},
+        ],
+    },
+    "decide": {
+        "machine.count.rack": {"integer": True, "max": 1e6},
+        "machine.voltage": {"values": ["0.7 V", "0.9 V", "1.1 V", "1.3 V"]},
+        "machine.frequency": {"min": "10 MHz", "max": "5 GHz"},
+    },
+    "uncertain": {"control_share": {"uniform": [0.09, 0.21]}, "sampling": {"samples": 16}},
+    "objective": {"maximize": "performance", "measure": "mean"},
+    "limits": {"power": {"max": "10 kW"}},
+}
+PLATFORMS = ["platform-c55x", "platform-cortex-a8", "platform-server-power"]
+
+
+def test_of_choices_searched_together_the_best_is_that_of_each_by_itself() -> None:
+    alone = [dse.solve({**STATION, "machine": m}) for m in PLATFORMS]
+    # the circuits of the last one fill its die to the last digit
+    assert [s.status for s in alone] == [Status.OPTIMAL] * 3
+    decide = {"machine": {"values": PLATFORMS}, **STATION["decide"]}
+    found = dse.solve({**STATION, "decide": decide})
+    best = max(alone, key=lambda s: s.objective or 0.0)
+    assert found.status is Status.OPTIMAL
+    assert found.variables["machine"] == PLATFORMS[alone.index(best)]
+    assert found.objective == pytest.approx(best.objective, rel=1e-7)
+    assert (found.bound or 0.0) >= (best.objective or 0.0) * (1 - 1e-9)
+    for one, told in zip(alone, found.alternatives, strict=True):
+        bound = one.bound or 0.0
+        assert 0.9 * bound <= (told.objective or 0.0) <= bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("bound", "status", "of_all"),
+    [(9.0, Status.OPTIMAL, 10.0), (11.0, Status.FEASIBLE, 11.0), (None, Status.FEASIBLE, None)],
+)
+def test_the_bound_of_choices_is_that_of_all_of_them(
+    bound: float | None, status: Status, of_all: float | None
+) -> None:
+    asked = question(
+        dse.load({**STATION, "decide": {"machine": {"values": PLATFORMS[:2]}, **STATION["decide"]}})
+    )
+    told = [
+        Solution(Status.OPTIMAL, objective=10.0, bound=10.0, gap=0.0),
+        Solution(Status.FEASIBLE, objective=8.0, bound=bound),
+    ]
+
+    def answered(q: Question) -> Solution:
+        return told[[q for _, q in choices.combinations(asked)].index(q)]
+
+    found = choices.best_of(asked, answered, answered, None)
+    assert (found.objective, found.status, found.bound) == (10.0, status, of_all)

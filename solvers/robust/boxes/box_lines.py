@@ -49,7 +49,6 @@ MOST_ACTIVE = 3
 """Lines that hold a bound up together, at most."""
 MOST_LINE_PAIRS = 20_000
 """Pairs of lines and of variables that a bound is looked for in, at most: a counted station has 400 000."""
-LOG_HOLDS = float(np.log1p(HOLDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +114,10 @@ def _sound(slope: Array, cut: Array, nothing: float = ASKS_NOTHING) -> Line:
     return Line(np.where(fine, slope, 0.0), np.where(fine, cut, nothing))
 
 
-def known(wanted: Wanted, low: Array, high: Array, sums: Sums | None = None) -> Known:
+def known(wanted: Wanted, low: Array, high: Array, sums: Sums | None = None, slack: float = HOLDS) -> Known:
     """Work out what is known of boxes (B, k), of ``sums`` where the question is one of these.
 
+    ``slack``: by how much designs may miss limits.
     Raises CannotTake where the equations are not for slopes.
     """
     keys, e = _enclosed(wanted, low, high) if sums is None else _enclosed_by_sums(wanted, sums, low, high)
@@ -143,11 +143,11 @@ def known(wanted: Wanted, low: Array, high: Array, sums: Sums | None = None) -> 
         row, lo = _row_bounds(e, r, (boxes_, n), reach, take), e.low[r].reshape(boxes_, n)[:, :take]
         groups = wanted.failing(key.name)
         if not groups:
-            dead |= (lo > 1 + HOLDS).any(1)
+            dead |= (lo > 1 + slack).any(1)
             nobody = np.zeros((boxes_, take), bool)
             lines += [row.worst(at, nobody) for at in (np.zeros_like(down), down)]
         for g in groups:
-            failing[g] |= lo > 1 + HOLDS
+            failing[g] |= lo > 1 + slack
             promised[g].append(row)
             lines.append(row.exceeded(wanted.chances[g].may_fail))
     for g, c in enumerate(wanted.chances):
@@ -157,11 +157,11 @@ def known(wanted: Wanted, low: Array, high: Array, sums: Sums | None = None) -> 
         for row in promised[g]:
             out = np.where(used_up, failing[g], True)
             lines += [row.worst(at, out) for at in (np.zeros_like(down), down)]
-    lines = [Line(x.slope, x.cut - LOG_HOLDS) for x in lines]
+    lines = [Line(x.slope, x.cut - math.log1p(slack)) for x in lines]
     for r, cap in enumerate(wanted.caps(), len(keys)):
         line, least = _cap(cap, e, r, (boxes_, n), reach, count)
-        dead |= least > HOLDS
-        lines.append(Line(line.slope, line.cut - HOLDS))
+        dead |= least > slack
+        lines.append(Line(line.slope, line.cut - slack))
     steep = boxes.steepness(e).reshape(boxes_, n, -1).max(1)
     return Known(dead, tuple(lines), goal, flat, width, from_zero, steep)
 

@@ -16,9 +16,10 @@ import numpy as np
 from dse.system.arrays import Array, Bools
 from formulations import evaluation
 from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
 from formulations.uncertainty.wanted import Wanted, reached
 from scenarios.question import Question
-from solvers import beyond, boxes
+from solvers import beyond, boxes, side_by_side
 from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes
@@ -28,8 +29,12 @@ from solvers.robust.boxes.box_sums import Sums
 from solvers.sampling import descent
 
 AT_ONCE = 32_768
-KEPT_WITHIN, SPARE = 1e-12, 1e-10
-"""By what a design may miss a limit, and what a local search keeps of it, so that rounding does not break it."""
+FEW_SLOPES = 8
+"""Decided numbers, each with its slopes, from which on a box takes work in proportion to them."""
+GLANCE = 8192
+"""Boxes times worlds after which a choice is left where another is better: what it reaches is told, too."""
+SPARE = 1e-10
+"""What a local search keeps of a limit, so that rounding does not break it."""
 FIRST_HALVINGS = 3
 """Rounds of halving before a design is looked for."""
 STARTS = 3
@@ -62,12 +67,21 @@ class Tree:
     @property
     def open(self) -> bool:
         """Whether anything is left that may hold a design."""
-        return bool(self.now.key.size) or bool(np.isfinite(self.closed))
+        return bool(self.now.key.size) or bool(np.isfinite([self.closed, self.beaten]).any())
 
     @property
     def bound(self) -> float:
         """The least of what is not excluded."""
-        return float(min(self.now.key.min(initial=np.inf), self.closed, self.best))
+        return float(min(self.now.key.min(initial=np.inf), self.closed, self.best, self.beaten))
+
+    @property
+    def beaten(self) -> float:
+        """From where on designs are worse than that of another choice, by more than the gap; infinite: nowhere."""
+        level = self.wanted.level
+        if level is None or level.best is None or self.done < GLANCE:
+            return np.inf
+        key = box_lines.key_of(self.wanted, level.best)
+        return key + self._part_of_gap(1.0, key)
 
     def run(self, known: Mapping[str, float] | None = None) -> None:
         """Search until the gap is closed or the work is done, first the box, then what is beyond its own ends."""
@@ -100,6 +114,8 @@ class Tree:
                 for i in map(int, order):
                     self._descend(boxes.centres(self.now.low[i], self.now.high[i]))
             self._halve()
+            if self.wanted.level is not None:
+                side_by_side.pause()
             self._let_go()
 
     def _beyond(self) -> None:
@@ -139,9 +155,13 @@ class Tree:
 
     def _cutoff(self) -> float:
         share = FINE_SHARE if self.done < 4 * AT_ONCE else SHARE_OF_GAP
-        gap = share * self.wanted.worlds.nominal.gap
-        size = 1.0 if self.wanted.exceeded is not None else abs(self.best)
-        return self.best - gap * size if np.isfinite(self.best) else np.inf
+        own = self.best - self._part_of_gap(share, self.best) if np.isfinite(self.best) else np.inf
+        return min(own, self.beaten)
+
+    def _part_of_gap(self, share: float, key: float) -> float:
+        return (
+            share * self.wanted.worlds.nominal.gap * (1.0 if self.wanted.exceeded is not None else abs(key))
+        )
 
     def _examine(self, low: Array, high: Array) -> None:
         """Bound boxes, let go what is of no use, try their centres, keep the rest open."""
@@ -150,39 +170,51 @@ class Tree:
         low, high = low[alive], high[alive]
         if not len(low):
             return
-        self.done += len(low) * self.wanted.worlds.size
+        self.done += int(len(low) * self.wanted.worlds.size * max(low.shape[1] / FEW_SLOPES, 1.0))
         self.boxes += len(low)
         self._try(boxes.centres(low, high))
-        found = box_lines.known(self.wanted, low, high, self.sums)
+        # beside a design that holds its limits none counts that needs their slack
+        slack = HOLDS if self.best_x is None else search.HELD_WITHIN
+        found = box_lines.known(self.wanted, low, high, self.sums, slack)
         lines = list(found.lines)
-        cutoff = self._cutoff()
-        if np.isfinite(cutoff):
-            lines.append(box_lines.Line(found.goal.slope, found.goal.cut - self.best))
+        level = min(self.best, self.beaten)
+        if np.isfinite(level):
+            lines.append(box_lines.Line(found.goal.slope, found.goal.cut - level))
         near, far = box_lines.contracted(lines, found.width[0], found.width[1])
         alive = ~found.dead & (near <= far).all(0)
         keys = np.maximum(box_lines.least(found.goal, found.lines, near, far), found.flat)
-        middle = boxes.centres(low, high)
+        middle, wide = boxes.centres(low, high), self._wide(low, high)
         with np.errstate(over="ignore"):
             inner = middle * np.exp(near.T) * (1 - 1e-12), middle * np.exp(far.T) * (1 + 1e-12)
-        low = np.where(found.from_zero[:, None], low, np.maximum(low, inner[0]))
-        high = np.where(found.from_zero[:, None], high, np.minimum(high, inner[1]))
-        now = search.snapped(
-            self.where, Boxes(np.zeros(len(keys), np.intp), low, high, keys, found.steep).take(alive)
+        low, high = self.where.snap(
+            np.where(found.from_zero[:, None], low, np.maximum(low, inner[0])),
+            np.where(found.from_zero[:, None], high, np.minimum(high, inner[1])),
         )
-        wide = (self.where.width(now.low, now.high) > search.SMALLEST).any(1)
-        self._close_but(joined([self.now, now]), np.concatenate([np.ones(self.now.key.size, bool), wide]))
+        alive &= (low <= high).all(1)
+        # of a point that is left of a wide box the bound of that box says little
+        again = wide & ~self._wide(low, high)
+        now = Boxes(np.zeros(len(keys), np.intp), low, high, keys, found.steep).take(alive & ~again)
+        there = np.ones(self.now.key.size, bool)
+        self._close_but(joined([self.now, now]), np.append(there, self._wide(now.low, now.high)))
+        self._examine(low[alive & again], high[alive & again])
+
+    def _wide(self, low: Array, high: Array) -> Bools:
+        """Which boxes are more than a point."""
+        return np.asarray((self.where.width(low, high) > search.SMALLEST).any(1))
 
     def _try(self, x: Array) -> None:
         """Judge designs in every world and keep the best."""
         x = self.where.point(x.copy())
         found = reached(self.wanted, dict(zip(self.where.names, x.T, strict=True)))
-        holds = found.over() <= KEPT_WITHIN
+        holds = found.over() <= search.HELD_WITHIN
         with np.errstate(all="ignore"):
             keys = np.array([box_lines.key_of(self.wanted, float(v)) for v in found.goal])
         keys = np.where(holds & np.isfinite(found.goal) & np.isfinite(keys), keys, np.inf)
         i = int(keys.argmin())
         if keys[i] < self.best:
             self.best, self.best_x = float(keys[i]), x[i]
+            if self.wanted.level is not None:
+                self.wanted.level.reach(float(found.goal[i]), self.wanted.sign)
 
     def look(self, low: Array, high: Array) -> None:
         """Look for designs to begin with: points spread over the box, and the best of them followed downhill."""

@@ -21,12 +21,13 @@ from dse.quantities import plural
 from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation, signs
+from formulations.arithmetics.intervals import Interval
 from formulations.row_keys import RowKey
 from formulations.signs import Span, Worst
 from formulations.uncertainty.worlds import Worlds, judged, of_values
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Objective, Question
-from solvers import choices
+from solvers import boxes, choices
 from solvers.certain import answer
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.nonlinear import methods
@@ -233,9 +234,11 @@ def _worse(asked: Boxed, solution: Solution) -> tuple[list[dict[str, float]], li
     own = frozenset(x.name for x in nominal.model.limits)
     rest = {n: v for n, v in there.given.items() if n not in asked.box}
     base = replace(there, given=rest, decide=decide, limits=(), waive=own)
-    worse, open_ones = [], []
+    worse, open_ones, ranges = [], [], _ranges(base)
     for key, wanted, level in _adversary_levels(asked, solution):
         sign = 1.0 if wanted.maximize else -1.0
+        if wanted.name in ranges and sign * (ranges[wanted.name][wanted.maximize] - level) <= 0.0:
+            continue
         found = known.get(key) or _asked_of_adversary(replace(base, objectives=(wanted,)))
         if found is None:
             open_ones.append(wanted.name)
@@ -249,6 +252,19 @@ def _worse(asked: Boxed, solution: Solution) -> tuple[list[dict[str, float]], li
     return worse, open_ones
 
 
+def _ranges(question: Question) -> dict[str, Span]:
+    """What metrics can be in the whole box, by intervals: mostly enough to tell that a limit is broken nowhere."""
+    where = boxes.space(question)
+    ends = zip(where.names, where.low, where.high, strict=True)
+    try:
+        with np.errstate(all="ignore"):
+            at = evaluation.metrics(question, {n: Interval(low, high) for n, low, high in ends})
+    except (CannotTake, ArithmeticError, ValueError):
+        return {}
+    found = {n: Interval.of(v) for n, v in at.items()}
+    return {n: (float(v.lo), float(v.hi)) for n, v in found.items()}
+
+
 def _asked_of_adversary(question: Question) -> Bad | None:
     # where cases of maxima and secants of sums take many programs, boxes of few numbers mostly do at once
     found = methods.short_optimum(question) if methods.in_reach_of_intervals(question) else None
@@ -257,9 +273,10 @@ def _asked_of_adversary(question: Question) -> Bad | None:
         goal = evaluation.objective(question, world, evaluation.metrics(question, world))
         return float(goal), found.bound, world
     solution = answer(question, neighbours=False, brief=True)
-    if solution.status is not Status.OPTIMAL or solution.objective is None or solution.bound is None:
+    if solution.status not in ANSWERED or solution.objective is None:
         return None
-    return solution.objective, solution.bound, {n: float(v) for n, v in solution.variables.items()}
+    bound = -question.sign * np.inf if solution.bound is None else solution.bound
+    return solution.objective, bound, {n: float(v) for n, v in solution.variables.items()}
 
 
 def _at_vertices(asked: Boxed, solution: Solution) -> tuple[Question, dict[RowKey | None, Bad]]:

@@ -137,7 +137,7 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
     Raises NotPosynomial or CannotTake, with the reason, where the question is no such program.
     """
     worlds, measure = wanted.worlds, wanted.measure
-    asked = posed(worlds, wanted.kept)
+    asked = posed(worlds, measure, wanted.kept, may_fail=sum(c.may_fail for c in wanted.chances))
     if worlds.counted is not None or wanted.eased is not None:
         raise CannotTake("limits in all worlds beside others")
     keys = [key for key in asked.keys if wanted.counts(key.name)]
@@ -170,7 +170,8 @@ def found(wanted: Wanted, *, tied: bool) -> Found:
     outcome = told.outcome
     if outcome.bound is not None:
         sign = asked.program.sign
-        outcome = replace(outcome, bound=sign * min(least.bound, sign * outcome.bound), certificate=PROOF)
+        bound = sign * min(sign * asked.objective(least.bound), sign * outcome.bound)
+        outcome = replace(outcome, bound=bound, certificate=PROOF)
     weights = {key: (value, True) for key, (value, _) in told.elasticities.items()}
     return replace(told, outcome=outcome, elasticities=weights, left_out=left_out(wanted, outcome.x or {}))
 

@@ -9,6 +9,7 @@ it at that design: a cut. A measure is the largest of weighted means of such fun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -152,18 +153,20 @@ class Master:
 
     def least_above(self, held: Numbers, rows: Sequence[Array], low: float, high: float) -> Result:
         """Minimise one more column, between two ends, that is at least each of some rows, where others hold."""
-        size = held.low.size
-        above = np.array([np.insert(r, size, -1.0) for r in rows]).reshape(-1, size + 2)
+        # in units of its rows: a least of 1e-6 would be lost in what HiGHS lets rows be off by
+        size, unit = held.low.size, float(np.abs(rows).max(initial=0.0)) or 1.0
+        above = np.array([np.insert(r, size, -unit) for r in rows]).reshape(-1, size + 2)
         n = Numbers(
             np.concatenate([np.insert(held.rows, size, 0.0, axis=1), above]),
             np.concatenate([held.equal, np.zeros(len(above), bool)]),
-            np.append(held.low, low),
-            np.append(held.high, high),
+            np.append(held.low, low / unit),
+            np.append(held.high, high / unit),
             np.append(held.integer, False),
         )
         cost = np.zeros(size + 2)
-        cost[size] = 1.0
-        return highs.minimise(n, cost)
+        cost[size] = unit
+        found = highs.minimise(n, cost)
+        return found if found.u is None else replace(found, u=np.where(cost != 0.0, unit * found.u, found.u))
 
     def ends(self, cut: Array) -> tuple[float, float]:
         """What an affine function of the shared columns is at least and at most, without regard to limits."""

@@ -63,10 +63,10 @@ def minimise(
 
     Raises NotPosynomial where the worlds are not programs of this kind, with the reason.
     """
-    asked = posed(worlds, kept)
     out = {n: np.isin(np.arange(worlds.size), list(some)) for n, some in (left_out or {}).items()}
     counts = ~out.pop(LEVEL, np.zeros(worlds.size, bool))[: worlds.measured]
-    master, sign = Master(asked, kept, out), asked.program.sign
+    asked = posed(worlds, measure, kept, may_fail=int(np.any(list(out.values()), axis=0).sum()))
+    master = Master(asked, kept, out)
     goal = Measured(lambda u: asked.losses(u)[counts], measure) if asked.goal else None
     u = master.start()
     master.add(u)
@@ -79,7 +79,7 @@ def minimise(
     x = master.design(robust_program_ties.settled(master, goal, best) if tied else best)
     if goal is None:
         return Found(Outcome(Status.FEASIBLE, x, None, "a design that meets all limits", SOLVER))
-    bound = sign * min(found.bound, goal.value(best))
+    bound = asked.objective(min(found.bound, goal.value(best)))
     text = programs.MILP if master.integer.any() or master.switches else programs.LP
     outcome = Outcome(Status.OPTIMAL, x, bound, text, SOLVER)
     proved = Found(outcome, needed=needed, cuts=cuts, unweighed=DISCRETE)
