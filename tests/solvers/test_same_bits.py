@@ -188,3 +188,27 @@ def test_what_is_the_same_number_at_one_point_changes_no_bits():
         },
     }
     _assert_same_bits(geometric.over(scenarios.grid(dse.load(asked)), compiled=False), (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        ("nbody_deadline", ("limits.time.max", "given.bodies")),
+        ("station_least_cost", ("given.card_power_limit", "given.power_step")),
+        ("fft_least_time_power", ("machine.time_per_flop", "machine.energy_per_flop")),
+        ("roofline_platform_node_power", ("given.intensity", "given.flops")),
+    ],
+)
+def test_a_point_has_the_same_bits_in_a_small_grid_as_in_a_large_one(name: str, paths: tuple[str, str]):
+    data = dse.load(name).model_dump(exclude_none=True, exclude_defaults=True)
+    data.pop("sweep", None)
+    factors = [0.7, 0.8, 0.9, 1.0, 1.1, 1.2]
+
+    def swept(*some: list[float]) -> Any:
+        axes = {f"a{i}": {"path": p, "factors": f} for i, (p, f) in enumerate(zip(paths, some, strict=True))}
+        return dse.sweep(dse.Scenario(**data, sweep=axes), progress=False, audit=0, workers=1)
+
+    large, small = swept(factors, factors), swept(factors[2:3], factors[3:5])
+    assert small.attrs["method"] == large.attrs["method"]
+    for v in ("status", "objective", "bound"):
+        assert large[v].values[2:3, 3:5].tobytes() == small[v].values.tobytes(), v
