@@ -25,6 +25,7 @@ from formulations.arithmetics.posynomial import NotPosynomial, Refused, refuses
 from formulations.problem import variable_of
 from formulations.pyomo_models.log_data import (
     GOAL,
+    LEAST_LOG,
     WIDEST_LOG,
     Linear,
     LogProgram,
@@ -37,6 +38,8 @@ from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
 GOAL_END = 1e15
+MOST_FACTORS = 8
+"""Powers up to this are products where what is raised may be 0 or negative."""
 
 
 @dataclass(slots=True)
@@ -139,10 +142,20 @@ class Expression(Operators):
 
     def __pow__(self, exponent: Any) -> Expression:
         if isinstance(exponent, Expression):
+            if _certain_sign(self) != 1:
+                raise NotPosynomial("a decided power of what may be 0 or negative")
             return exp(exponent * log(self))
         e = number(exponent)
         if e.is_integer() and 0 <= e <= 2:
             return self.of(1.0) if e == 0 else self if e == 1 else self * self
+        sign = _certain_sign(self)
+        if sign == -1 and e.is_integer():
+            return (-self) ** e * (-1.0) ** (e % 2)
+        if sign is None:
+            # a logarithm would cut away the designs at which this is 0 or negative
+            if e.is_integer() and 0 < e <= MOST_FACTORS:
+                return self * self ** (e - 1.0)
+            raise NotPosynomial(f"the power {e:g} of what may be 0 or negative")
         (t,) = self.monomial().terms
         return Expression(
             self.program, (Term(1.0, t.constant * e, {n: a * e for n, a in t.exponents.items()}),)
@@ -165,10 +178,16 @@ class Expression(Operators):
         shift_low = max(float(_exponent(t, box).lo) for t in self.terms)
         high = _range_of_terms(self.terms, box, shift).hi
         low = _range_of_terms(self.terms, box, shift_low).lo
-        return (
-            max(math.log(low) + shift_low, -WIDEST_LOG) if 0 < low < math.inf else -WIDEST_LOG,
-            min(math.log(high) + shift, WIDEST_LOG) if 0 < high < math.inf else WIDEST_LOG,
-        )
+        # what may be 0 or negative has a logarithm down to that of the least float
+        least = math.log(low) + shift_low if low > 0 else LEAST_LOG
+        return _within_reach(least, math.log(high) + shift if high > 0 else LEAST_LOG)
+
+
+def _within_reach(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of a log variable as they are: nearer ones would cut designs away."""
+    if not -WIDEST_LOG <= low <= high <= WIDEST_LOG:
+        raise NotPosynomial("an exponential or a logarithm of what has no ends")
+    return low, high
 
 
 def _collected(terms: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -217,7 +236,7 @@ def log(x: Expression) -> Expression:
 def exp(x: Expression) -> Expression:
     """Exponential: a log variable that equals the expression."""
     value = _range_of_terms(x.terms, x.program.box(), 0.0)
-    name = x.program.add(max(float(value.lo), -WIDEST_LOG), min(float(value.hi), WIDEST_LOG))
+    name = x.program.add(*_within_reach(float(value.lo), float(value.hi)))
     own = Term(-1.0, 0.0, {}, ({name: 1.0},))
     x.program.equations[name] = LogRow("", "", (*x.terms, own), 0.0, True, name)
     return Expression(x.program, (Term(1.0, 0.0, {name: 1.0}),))
@@ -230,7 +249,7 @@ def _certain_sign(x: Expression) -> int | None:
     if all(t.sign < 0 and not t.factors for t in x.terms):
         return -1
     value = _range_of_terms(x.terms, x.program.box(), 0.0)
-    return 1 if float(value.lo) >= 0 else -1 if float(value.hi) <= 0 else None
+    return 1 if float(value.lo) > 0 else -1 if float(value.hi) < 0 else None
 
 
 def maximum(a: Any, b: Any) -> Expression | Refused:

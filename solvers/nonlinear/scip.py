@@ -14,13 +14,16 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.pyomo_models.log_data import LogProgram
+from formulations.pyomo_models.log_data import LARGEST_LOG, LogProgram
 from formulations.pyomo_models.log_program import log_program
 from formulations.tolerances import HOLDS
 from results.solution import Status
@@ -69,7 +72,7 @@ def heard(question: Question, where: boxes.Space, program: LogProgram, word: dic
     """
     if word.get("y") is None:
         return Outcome(Status.ERROR, solver=SOLVER, message=f"SCIP: {word['status']}")
-    logs = np.array([[min(word["y"][name], 700.0) for name in where.names]])
+    logs = np.array([[min(word["y"][name], LARGEST_LOG) for name in where.names]])
     point = where.point(np.exp(logs))
     worst, goal = boxes.measured(question, point)
     if worst[0] > 1 + HOLDS:
@@ -87,7 +90,23 @@ def heard(question: Question, where: boxes.Space, program: LogProgram, word: dic
     value = 1 / goal[0] if question.objectives[0].maximize else goal[0]
     closed = bound is not None and judgement.relative_gap(value, bound) <= question.gap
     text = f"bound of SCIP's branch and bound (status {word['status']}), floating point"
-    return Outcome(Status.OPTIMAL if closed else Status.FEASIBLE, x, bound, text, SOLVER)
+    found = Outcome(Status.OPTIMAL if closed else Status.FEASIBLE, x, bound, text, SOLVER)
+    return believed(question, found, [x])
+
+
+def believed(question: Question, found: Outcome, designs: Iterable[Mapping[str, float]]) -> Outcome:
+    """Return SCIP's answer to a question, without its bound where one of these designs, in its box, is better."""
+    if found.bound is None:
+        return found
+    where = boxes.space(question)
+    for x in designs:
+        point = np.array([x[name] for name in where.names])
+        inside = (where.low * (1 - HOLDS) <= point) & (point <= where.high * (1 + HOLDS))
+        reached = float(evaluation.objective(question, x, evaluation.metrics(question, x)))
+        if inside.all() and judgement.disproves(question, reached, found.bound):
+            text = f"SCIP's bound {found.bound:g} is not believed: a design reaches {reached:g}"
+            return replace(found, status=Status.FEASIBLE, bound=None, certificate=text)
+    return found
 
 
 def _in_child(program: LogProgram, seconds: float) -> dict[str, Any]:
