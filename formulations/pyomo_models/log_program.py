@@ -161,6 +161,9 @@ class Expression(Operators):
             self.program, (Term(1.0, t.constant * e, {n: a * e for n, a in t.exponents.items()}),)
         )
 
+    def __rpow__(self, base: Any) -> Expression:
+        return exp(self * math.log(number(base)))
+
     def monomial(self) -> Expression:
         """Write the same (positive) quantity as one exponential, by a log variable of its own for a sum."""
         if len(self.terms) == 1 and self.terms[0].sign > 0 and not self.terms[0].factors:
