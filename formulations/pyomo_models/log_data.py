@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from dse.system.records import dataclass
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
 
 GOAL = "goal"
@@ -15,6 +16,13 @@ LEAST_LOG, LARGEST_LOG = -745.2, 709.78
 """Logarithms of all floats above 0 are between these."""
 WIDEST_LOG = 1e18
 """Beyond this no log variable goes: to SCIP 1e20 is infinite."""
+
+
+def within_reach(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of a log variable as they are: nearer ones would cut designs away."""
+    if not -WIDEST_LOG <= low <= high <= WIDEST_LOG:
+        raise NotPosynomial("an exponential or a logarithm of what has no ends")
+    return low, high
 
 
 @dataclass(frozen=True, slots=True)
