@@ -87,7 +87,7 @@ def heard(question: Question, where: boxes.Space, program: LogProgram, word: dic
     if not question.objectives:
         return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
     bound = None if word.get("bound") is None else program.objective(word["bound"])
-    value = 1 / goal[0] if question.objectives[0].maximize else goal[0]
+    value = evaluation.to_minimise(question, goal[0])
     closed = bound is not None and judgement.relative_gap(value, bound) <= question.gap
     text = f"bound of SCIP's branch and bound (status {word['status']}), floating point"
     found = Outcome(Status.OPTIMAL if closed else Status.FEASIBLE, x, bound, text, SOLVER)
