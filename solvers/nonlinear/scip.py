@@ -36,6 +36,8 @@ SOLVER = "SCIP"
 SCIP_GAP = 1e-7
 TOLERANCE = 1e-9
 GRACE = 20.0
+SCATTERED, FOLLOWED = 4096, 8
+"""Designs that are scattered before a bound of SCIP is believed, and how many of them are followed downhill."""
 
 
 def solve(question: Question, *, seconds: float = 60.0, isolated: bool = True) -> Outcome:
@@ -91,7 +93,24 @@ def heard(question: Question, where: boxes.Space, program: LogProgram, word: dic
     closed = bound is not None and judgement.relative_gap(value, bound) <= question.gap
     text = f"bound of SCIP's branch and bound (status {word['status']}), floating point"
     found = Outcome(Status.OPTIMAL if closed else Status.FEASIBLE, x, bound, text, SOLVER)
-    return believed(question, found, [x])
+    return believed(question, found, [x, *(_scattered(question, where, program) if closed else ())])
+
+
+def _scattered(question: Question, where: boxes.Space, program: LogProgram) -> list[dict[str, float]]:
+    """Return designs that SCIP has no part in: the best of many scattered ones, and where these lead downhill.
+
+    To SCIP numbers nearer than 1e-9 are one, so that where exponentials are next to nothing it has lost designs.
+    """
+    ends = {v.name: (v.low, v.high) for v in program.variables}
+    low, high = np.exp([ends[name] for name in where.names]).T
+    scattered = np.random.default_rng(0).random((SCATTERED, low.size))
+    points = where.point(where.spread(low, high, scattered))
+    for _ in range(2):
+        worst, goal = boxes.measured(question, points)
+        held = np.flatnonzero((worst <= 1 + judgement.END_ROUNDING) & ~np.isnan(goal))
+        best = points[held[np.argsort(goal[held], kind="stable")[:FOLLOWED]]]
+        points = np.concatenate([best, descent.descents(question, where, best)])
+    return [dict(zip(where.names, map(float, x), strict=True)) for x in best]
 
 
 def believed(question: Question, found: Outcome, designs: Iterable[Mapping[str, float]]) -> Outcome:

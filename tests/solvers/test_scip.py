@@ -144,11 +144,16 @@ WIDE = {"min": 0.5, "max": 9}
         ({"x": WIDE, "y": WIDE}, BUMP, 3.0),
         ({"x": {"min": 1, "max": 1e5}}, "1e8 / x + x / 2 + exp(0 - x / 10)", 14142.1356237),
         ({"x": {"min": 1, "max": 1e4}}, "1 / (1 + exp(x)) + 1e3 / x + x / 1e5", 0.2),
+        (
+            {"x": WIDE, "y": {"min": 1, "max": 1000, "integer": True}},
+            "9.73 / (1 + exp(5.9 * (y - 4.3))) + 5.92 / (1 + exp(298 * (y - 0.802))) + 0.0162 * x",
+            0.0081,
+        ),
         # what is divided by, or raised, is negative there
         ({"x": {"min": 1, "max": 9, "integer": True}}, "23 / (x - 2.73) + x / 10", 23 / -0.73 + 0.2),
         ({"x": WIDE}, "(x - 4)**3 + exp(0 - x)", -(3.5**3) + math.exp(-0.5)),
     ],
-    ids=["bump", "tail", "step", "divided", "cubed"],
+    ids=["bump", "tail", "step", "two steps", "divided", "cubed"],
 )
 def test_no_design_is_cut_away_by_logarithms(decide: dict[str, object], goal: str, expected: float) -> None:
     found = methods.unstructured(defined(decide, goal))
