@@ -90,6 +90,14 @@ def short_optimum(question: Question) -> Outcome | None:
     return found if found.status is Status.OPTIMAL else None
 
 
+def settles_ties(question: Question, solver: str) -> bool:
+    """Whether what a solver hands out of designs that are as good goes by the order of ties."""
+    from solvers.nonlinear import interval, scip
+
+    # with gaps between all values intervals meet all designs that are as good
+    return solver != scip.SOLVER and (solver != interval.SOLVER or not designs.free(question))
+
+
 def _answered_by_scip(question: Question, tried: Sequence[Outcome]) -> Outcome:
     """SCIP's answer near by, to which 1e20 is infinite, with what intervals say of the rest.
 
