@@ -36,7 +36,7 @@ SOLVER = "SCIP"
 SCIP_GAP = 1e-7
 TOLERANCE = 1e-9
 GRACE = 20.0
-SCATTERED, FOLLOWED = 4096, 8
+DESIGNS_BESIDE, BESIDE_FOLLOWED = 4096, 8
 """Designs that are scattered before a bound of SCIP is believed, and how many of them are followed downhill."""
 
 
@@ -103,12 +103,12 @@ def _scattered(question: Question, where: boxes.Space, program: LogProgram) -> l
     """
     ends = {v.name: (v.low, v.high) for v in program.variables}
     low, high = np.exp([ends[name] for name in where.names]).T
-    scattered = np.random.default_rng(0).random((SCATTERED, low.size))
+    scattered = np.random.default_rng(0).random((DESIGNS_BESIDE, low.size))
     points = where.point(where.spread(low, high, scattered))
     for _ in range(2):
         worst, goal = boxes.measured(question, points)
         held = np.flatnonzero((worst <= 1 + judgement.END_ROUNDING) & ~np.isnan(goal))
-        best = points[held[np.argsort(goal[held], kind="stable")[:FOLLOWED]]]
+        best = points[held[np.argsort(goal[held], kind="stable")[:BESIDE_FOLLOWED]]]
         points = np.concatenate([best, descent.descents(question, where, best)])
     return [dict(zip(where.names, map(float, x), strict=True)) for x in best]
 
