@@ -155,6 +155,26 @@ def objective(question: Question, x: Mapping[str, Any], at: Mapping[str, Any], w
     return at[name] if name in at else {**question.given, **x}[name]
 
 
+def to_minimise(question: Question, goal: Any) -> Any:
+    """Return what is made least in the place of the first objective, or of what is made least the objective.
+
+    Of what is made greatest that is one over it, or its negative where it may be negative.
+    """
+    if not question.objectives[0].maximize:
+        return goal
+    if not inverted(question):
+        return -goal
+    # intervals have one of their own
+    reciprocal = getattr(goal, "reciprocal", None)
+    return 1.0 / goal if reciprocal is None else reciprocal()
+
+
+def inverted(question: Question) -> bool:
+    """Whether one over the first objective is made least: that is in its order only where it cannot be negative."""
+    goal = question.objectives[0]
+    return goal.maximize and not composed.may_be_negative(question.model, goal.name)
+
+
 def quantity(model: Model, name: str) -> Quantity:
     """The quantity behind a metric, an input, a machine parameter or a limit of the model's own of that name."""
     if name in (HALVINGS.name, STRETCH.name):

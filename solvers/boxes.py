@@ -220,7 +220,7 @@ def measured(question: Question, x: Array) -> tuple[Array, Array]:
         if goal is None:
             return worst, np.zeros(len(x))
         goal = np.broadcast_to(np.asarray(goal, dtype=float), worst.shape)
-        return worst, 1.0 / goal if question.objectives[0].maximize else goal
+        return worst, evaluation.to_minimise(question, goal)
 
 
 def enclose(question: Question, low: Array, high: Array) -> Enclosure:
@@ -231,8 +231,7 @@ def enclose(question: Question, low: Array, high: Array) -> Enclosure:
         rows, goal = numbers(question, x)
         found = [inputs[0].of(v) for v in rows.values()]
         if question.objectives:
-            s = inputs[0].of(goal)
-            found.append(s.reciprocal() if question.objectives[0].maximize else s)
+            found.append(evaluation.to_minimise(question, inputs[0].of(goal)))
     return enclosure(tuple(rows), found, low.shape)
 
 

@@ -200,12 +200,15 @@ def _answer_by_listing(question: Question, *, with_conflicts: bool) -> Solution:
 
 
 def _ties_told(problem: Problem, solution: Solution) -> Solution:
-    """Say which names in the file's order of ties settled nothing, since the method cannot go by them."""
+    """Say which names in the file's order of ties settled nothing, or that none did: not every method goes by them."""
     left = ties.unsettled(problem, solution.solver)
-    if not left:
+    if left:
+        said = f"ties were not settled by {', '.join(left)}: this method cannot go by it"
+    elif solution.status is Status.OPTIMAL and not methods.settles_ties(problem.question, solution.solver):
+        said = "ties were not settled: where other designs are as good, any of them may be handed out"
+    else:
         return solution
-    text = f"{solution.certificate}; ties were not settled by {', '.join(left)}: this method cannot go by it"
-    return replace(solution, certificate=text)
+    return replace(solution, certificate=f"{solution.certificate}; {said}")
 
 
 def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:

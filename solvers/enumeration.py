@@ -311,7 +311,8 @@ def optimum(question: Question, every: Grid | None = None) -> Outcome:
     other = None
     # beyond the target designs may have been left out
     if len(levels) > 1 and (
-        target == math.inf or (levels[1][0] and levels[1][0] ** question.sign * question.sign <= target)
+        target == math.inf
+        or (levels[1][0] and evaluation.to_minimise(question, question.sign * levels[1][0]) <= target)
     ):
         other = NextBest(levels[1][1], question.sign * levels[1][0])
     return Outcome(Status.OPTIMAL, x, question.sign * low, text, ENUMERATION, ranges=ranges, next_best=other)
@@ -378,7 +379,7 @@ def _two_levels(found: list[Level]) -> list[Level]:
 def _target(question: Question, every: Grid) -> float:
     """Find the second of the values that a sample of designs has, with room for ties: the next best is told, too.
 
-    As ``boxes.measured`` has them: of what is maximised the inverse. Twice the value where the sample has only one.
+    As ``boxes.measured`` has them (see ``evaluation.to_minimise``). Twice the value where the sample has only one.
     """
     even = np.linspace(0, every.size - 1, 1024)
     early = np.geomspace(1, every.size, 1024) - 1

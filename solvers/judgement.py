@@ -229,6 +229,12 @@ def relative_gap(objective: Any, bound: Any) -> Any:
     return np.abs(objective - bound) / np.maximum(np.abs(objective), ABSOLUTE_GAP_BELOW)
 
 
+def disproves(question: Question, objective: float, bound: float) -> bool:
+    """Whether a design's objective is better than a bound by more than the gap that was asked for."""
+    better = question.sign * (bound - objective)
+    return better > question.gap * max(abs(objective), ABSOLUTE_GAP_BELOW)
+
+
 def slack(question: Question, key: RowKey, ratio: Any, value: Any) -> Any:
     """Relative room that a limit leaves at a ratio, and a value of what it limits."""
     if key.side == "model" or key.name != HALVINGS.name:

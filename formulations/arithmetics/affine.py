@@ -17,7 +17,7 @@ from dse.system.records import dataclass
 from formulations.arithmetics import many
 from formulations.arithmetics.forms import Affine, Differs, Entry, Maximum, Some, number
 from formulations.arithmetics.operators import Operators
-from formulations.arithmetics.posynomial import NotPosynomial, Refused, refuses
+from formulations.arithmetics.posynomial import DECIDED_EXPONENT, NotPosynomial, Refused, refuses
 from scenarios.question import Decision
 
 ONE, NONE = number(1.0), number(0.0)
@@ -64,7 +64,9 @@ class Linear(Operators):
 
     def __pow__(self, power: Any) -> Any:
         own = self.value
-        if own is not None and not isinstance(power, Linear | Refused):
+        if isinstance(power, Linear | Refused):
+            return power if isinstance(power, Refused) else Refused(DECIDED_EXPONENT)
+        if own is not None:
             return constant(own**power)
         if power == 0:
             return constant(1.0)
@@ -74,7 +76,7 @@ class Linear(Operators):
 
     def __rpow__(self, base: Any) -> Any:
         own = self.value
-        return Refused("a power with a decided exponent") if own is None else constant(base**own)
+        return Refused(DECIDED_EXPONENT) if own is None else constant(base**own)
 
 
 @dataclass(frozen=True)

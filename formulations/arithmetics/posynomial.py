@@ -126,6 +126,7 @@ def constant(c: Any) -> Posynomial:
 
 
 ONE = constant(1.0)
+DECIDED_EXPONENT = "a power with a decided exponent"
 
 
 def linear_row(numerator: Posynomial, denominator: Posynomial) -> tuple[Posynomial, Posynomial]:
@@ -237,6 +238,8 @@ class Ratio(Operators):
 
     @_refusing
     def __pow__(self, exponent: Any) -> Any:
+        if isinstance(exponent, Ratio):
+            raise NotPosynomial(DECIDED_EXPONENT)
         e = one_number(exponent)
         if e < 0:
             return self.inverse() ** -e
@@ -251,6 +254,9 @@ class Ratio(Operators):
         for _ in range(int(e)):
             result = result * self
         return result
+
+    def __rpow__(self, _base: Any) -> Refused:
+        return Refused(DECIDED_EXPONENT)
 
     @_refusing
     def __sub__(self, other: Any) -> Any:

@@ -7,11 +7,22 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from dse.system.records import dataclass
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.row_keys import RowKey
 
 GOAL = "goal"
 Linear = dict[str, float]
-WIDEST_LOG = 700.0
+LEAST_LOG, LARGEST_LOG = -745.2, 709.78
+"""Logarithms of all floats above 0 are between these."""
+WIDEST_LOG = 1e18
+"""Beyond this no log variable goes: to SCIP 1e20 is infinite."""
+
+
+def within_reach(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of a log variable as they are: nearer ones would cut designs away."""
+    if not -WIDEST_LOG <= low <= high <= WIDEST_LOG:
+        raise NotPosynomial("an exponential or a logarithm of what has no ends")
+    return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,7 @@ class LogProgram:
 
     def objective(self, goal: float) -> float:
         """Return the user's objective at a value of the goal variable."""
-        return (
-            self.sign * goal if self.plain else math.exp(min(max(self.sign * goal, -WIDEST_LOG), WIDEST_LOG))
-        )
+        at = self.sign * goal
+        if self.plain:
+            return at
+        return math.inf if at > LARGEST_LOG else math.exp(at)

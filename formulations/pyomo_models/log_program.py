@@ -25,18 +25,21 @@ from formulations.arithmetics.posynomial import NotPosynomial, Refused, refuses
 from formulations.problem import variable_of
 from formulations.pyomo_models.log_data import (
     GOAL,
-    WIDEST_LOG,
+    LEAST_LOG,
     Linear,
     LogProgram,
     LogRow,
     LogVariable,
     Swept,
     Term,
+    within_reach,
 )
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
 GOAL_END = 1e15
+MOST_FACTORS = 8
+"""Powers up to this are products where what is raised may be 0 or negative."""
 
 
 @dataclass(slots=True)
@@ -85,12 +88,17 @@ def _mentioned(terms: tuple[Term, ...]) -> set[str]:
     return {n for t in terms for part in (t.exponents, *t.factors) for n in part if n}
 
 
-def _yielding(operation: Callable[[Expression, Any], Expression]) -> Callable[[Expression, Any], Expression]:
-    """Leave an operation with what is refused to the other operand, which stays refused."""
+def _yielding(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Let an operation return why it refuses; with what is refused it is left to that operand, which stays refused."""
 
     @wraps(operation)
-    def run(a: Expression, b: Any) -> Any:
-        return NotImplemented if isinstance(b, Refused) else operation(a, b)
+    def run(a: Expression, *b: Any) -> Any:
+        if any(isinstance(x, Refused) for x in b):
+            return NotImplemented
+        try:
+            return operation(a, *b)
+        except NotPosynomial as refusal:
+            return Refused(str(refusal))
 
     return run
 
@@ -118,35 +126,48 @@ class Expression(Operators):
         )
 
     @_yielding
-    def __add__(self, other: Any) -> Expression:
+    def __add__(self, other: Any) -> Any:
         return Expression(self.program, self.terms + self.of(other).terms)
 
-    def __neg__(self) -> Expression:
+    def __neg__(self) -> Any:
         return self * -1.0
 
     @_yielding
-    def __mul__(self, other: Any) -> Expression:
+    def __mul__(self, other: Any) -> Any:
         pairs = ((a, b) for a in self.terms for b in self.of(other).terms)
         return Expression(self.program, tuple(a.times(b) for a, b in pairs))
 
     @_yielding
-    def __truediv__(self, other: Any) -> Expression:
-        inverse: Expression = self.of(other) ** -1.0
-        return self * inverse
+    def __truediv__(self, other: Any) -> Any:
+        return self * self.of(other) ** -1.0
 
-    def __rtruediv__(self, other: Any) -> Expression:
+    def __rtruediv__(self, other: Any) -> Any:
         return Expression.__truediv__(self.of(other), self)
 
-    def __pow__(self, exponent: Any) -> Expression:
+    @_yielding
+    def __pow__(self, exponent: Any) -> Any:
         if isinstance(exponent, Expression):
+            if _certain_sign(self) != 1:
+                raise NotPosynomial("a decided power of what may be 0 or negative")
             return exp(exponent * log(self))
         e = number(exponent)
         if e.is_integer() and 0 <= e <= 2:
             return self.of(1.0) if e == 0 else self if e == 1 else self * self
+        sign = _certain_sign(self)
+        if sign == -1 and e.is_integer():
+            return (-self) ** e * (-1.0) ** (e % 2)
+        if sign is None:
+            # a logarithm would cut away the designs at which this is 0 or negative
+            if e.is_integer() and 0 < e <= MOST_FACTORS:
+                return self * self ** (e - 1.0)
+            raise NotPosynomial(f"the power {e:g} of what may be 0 or negative")
         (t,) = self.monomial().terms
         return Expression(
             self.program, (Term(1.0, t.constant * e, {n: a * e for n, a in t.exponents.items()}),)
         )
+
+    def __rpow__(self, base: Any) -> Any:
+        return exp(self * math.log(number(base)))
 
     def monomial(self) -> Expression:
         """Write the same (positive) quantity as one exponential, by a log variable of its own for a sum."""
@@ -165,10 +186,9 @@ class Expression(Operators):
         shift_low = max(float(_exponent(t, box).lo) for t in self.terms)
         high = _range_of_terms(self.terms, box, shift).hi
         low = _range_of_terms(self.terms, box, shift_low).lo
-        return (
-            max(math.log(low) + shift_low, -WIDEST_LOG) if 0 < low < math.inf else -WIDEST_LOG,
-            min(math.log(high) + shift, WIDEST_LOG) if 0 < high < math.inf else WIDEST_LOG,
-        )
+        # what may be 0 or negative has a logarithm down to that of the least float
+        least = math.log(low) + shift_low if low > 0 else LEAST_LOG
+        return within_reach(least, math.log(high) + shift if high > 0 else LEAST_LOG)
 
 
 def _collected(terms: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -208,16 +228,18 @@ def _range_of_terms(terms: tuple[Term, ...], box: Mapping[str, Interval], shift:
     return total
 
 
-def log(x: Expression) -> Expression:
+@_yielding
+def log(x: Expression) -> Any:
     """Natural logarithm: linear in the log variables."""
     (t,) = x.monomial().terms
     return Expression(x.program, (Term(1.0, 0.0, {}, ({**t.exponents, "": t.constant},)),))
 
 
-def exp(x: Expression) -> Expression:
+@_yielding
+def exp(x: Expression) -> Any:
     """Exponential: a log variable that equals the expression."""
     value = _range_of_terms(x.terms, x.program.box(), 0.0)
-    name = x.program.add(max(float(value.lo), -WIDEST_LOG), min(float(value.hi), WIDEST_LOG))
+    name = x.program.add(*within_reach(float(value.lo), float(value.hi)))
     own = Term(-1.0, 0.0, {}, ({name: 1.0},))
     x.program.equations[name] = LogRow("", "", (*x.terms, own), 0.0, True, name)
     return Expression(x.program, (Term(1.0, 0.0, {name: 1.0}),))
@@ -230,7 +252,7 @@ def _certain_sign(x: Expression) -> int | None:
     if all(t.sign < 0 and not t.factors for t in x.terms):
         return -1
     value = _range_of_terms(x.terms, x.program.box(), 0.0)
-    return 1 if float(value.lo) >= 0 else -1 if float(value.hi) <= 0 else None
+    return 1 if float(value.lo) > 0 else -1 if float(value.hi) < 0 else None
 
 
 def maximum(a: Any, b: Any) -> Expression | Refused:
@@ -247,7 +269,10 @@ def maximum(a: Any, b: Any) -> Expression | Refused:
     if min(known[0], known[1]) < 1:
         # what is zero or negative has no logarithm, and is the larger of nothing
         return left if known[0] == 1 else right
-    sides = [program.logarithm(side) for side in (left, right)]
+    try:
+        sides = [program.logarithm(side) for side in (left, right)]
+    except NotPosynomial as refusal:
+        return Refused(str(refusal))
     box = program.box()
     low, high = (
         max(float(end) for end in ends) for ends in zip(*((box[s].lo, box[s].hi) for s in sides), strict=True)
@@ -347,7 +372,7 @@ def _goal_row(program: _Builder, objective: Expression, maximize: bool) -> tuple
     """
     value = _range_of_terms(objective.terms, program.box(), 0.0)
     if float(value.lo) > 0:
-        least = objective**-1.0 if maximize else objective
+        least = _not_refused(objective**-1.0) if maximize else objective
         program.variables[GOAL] = LogVariable(GOAL, *least.range_of_log())
         down = Term(1.0, 0.0, {GOAL: -1.0})
         return LogRow("", "", tuple(t.times(down) for t in least.terms), 1.0, own=GOAL), False

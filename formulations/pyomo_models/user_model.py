@@ -135,7 +135,8 @@ def _of_logarithms(
 ) -> pyo.ConcreteModel:
     program = log_program(question, box, left.swept)
     m = pyo.ConcreteModel()
-    ends = {v.name: (math.exp(v.low), math.exp(v.high)) for v in program.variables}
+    decided = {d.name for d in question.decide}
+    ends = {v.name: (math.exp(v.low), math.exp(v.high)) for v in program.variables if v.name in decided}
     user_variables.add(m, question, {d.name: _rounded_ends(ends[d.name], d.integer) for d in question.decide})
     # solvers take a small number for zero, which has no logarithm
     middle = {name: math.sqrt(low) * math.sqrt(high) for name, (low, high) in left.swept.ranges.items()}

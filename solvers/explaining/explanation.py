@@ -143,7 +143,7 @@ def searched_changes(question: Question, now: float, keys: Sequence[RowKey]) -> 
     better = Limit(goal.name, minimum=end) if goal.maximize else Limit(goal.name, maximum=end)
     opened = [with_limit(question, key, None) for key in keys]
     # in the terms of ``boxes.enclose``
-    target = 1.0 / end if goal.maximize else end
+    target = evaluation.to_minimise(question, end)
     found: dict[RowKey, Change | None] = {}
     for key, free, every in zip(
         keys, opened, designs.each_without(question, keys, opened, target), strict=False

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.system.arrays import Array
+from formulations import evaluation
 from formulations.evaluation import nearest
 from results.solution import Status
 from scenarios.question import Question
@@ -73,9 +74,8 @@ def _farthest(question: Question) -> Question | None:
 
 
 def _outcome(question: Question, found: Found, x: dict[str, float]) -> Outcome:
-    low, value = float(found.bound[0]), float(found.value[0])
-    if question.objectives[0].maximize:
-        low, value = 1.0 / low if low > 0 else np.inf, 1.0 / value
+    low, value = float(found.bound[0]), evaluation.to_minimise(question, float(found.value[0]))
+    low = np.inf if evaluation.inverted(question) and low <= 0 else evaluation.to_minimise(question, low)
     gap = float(judgement.relative_gap(value, low))
     if gap <= question.gap:
         text = f"interval branch and bound: {found.work[0]} boxes leave a gap of {gap:.1e}"
@@ -106,7 +106,6 @@ def _answer(question: Question, where: Space, near: Outcome) -> tuple[Array, Arr
     x = np.array([[near.x[name] for name in where.names]])
     if not question.objectives:
         return x, np.array([np.inf])
-    bound = -np.inf if near.bound is None else near.bound
-    if question.objectives[0].maximize:
-        bound = 1.0 / bound if bound > 0 else -np.inf
-    return x, np.array([bound])
+    if near.bound is None or (evaluation.inverted(question) and near.bound <= 0):
+        return x, np.array([-np.inf])
+    return x, np.array([evaluation.to_minimise(question, near.bound)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from functools import partial
 
 from formulations import evaluation
@@ -10,7 +11,7 @@ from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import is_linear, product
 from results.solution import Status
 from scenarios.question import Question
-from solvers import boxes, designs, enumeration
+from solvers import boxes, designs, enumeration, judgement
 from solvers.designs import Grid
 from solvers.outcome import Outcome
 
@@ -43,7 +44,8 @@ def unstructured(question: Question, every: Grid | None = None) -> Outcome:
     if found is not None and (last or found.status is not Status.FEASIBLE):
         return found
     tried: list[Outcome] = [] if found is None else [found]
-    for method in (*short, _answered_by_scip, interval.solve):
+    by_scip = partial(_answered_by_scip, tried=tried)
+    for method in (*short, by_scip, interval.solve):
         try:
             found = method(question)
         except (ArithmeticError, ValueError) as problem:
@@ -88,16 +90,31 @@ def short_optimum(question: Question) -> Outcome | None:
     return found if found.status is Status.OPTIMAL else None
 
 
-def _answered_by_scip(question: Question) -> Outcome:
-    """SCIP's answer near by, to which 1e20 is infinite, with what intervals say of the rest."""
+def settles_ties(question: Question, solver: str) -> bool:
+    """Whether what a solver hands out of designs that are as good goes by the order of ties."""
     from solvers.nonlinear import interval, scip
 
-    near = scip.solve(evaluation.nearest(question))
+    # with gaps between all values intervals meet all designs that are as good
+    return solver != scip.SOLVER and (solver != interval.SOLVER or not designs.free(question))
+
+
+def _answered_by_scip(question: Question, tried: Sequence[Outcome]) -> Outcome:
+    """SCIP's answer near by, to which 1e20 is infinite, with what intervals say of the rest.
+
+    Its bound, of floating point, is not believed where a design that was ``tried`` before is better.
+    """
+    from solvers.nonlinear import interval, scip
+
+    asked = evaluation.nearest(question)
+    near = scip.believed(asked, scip.solve(asked), [o.x for o in tried if o.x is not None])
     known = near.x is not None and question.objectives
     if not (known or near.status is Status.INFEASIBLE) or not any(map(any, boxes.space(question).ends)):
         return near
     found = interval.solve(question, work=SHORT_SEARCH, near=near)
-    text = f"{near.certificate}; beyond the box of that search: {found.certificate}"
+    again = scip.believed(asked, near, () if found.x is None else [found.x])
+    if again is not near and found.status is not Status.UNBOUNDED:
+        found = dataclasses.replace(found, status=Status.FEASIBLE, bound=None)
+    text = f"{again.certificate}; beyond the box of that search: {found.certificate}"
     return dataclasses.replace(
         found, certificate=text, solver=near.solver if found.x == near.x else found.solver
     )
@@ -129,7 +146,9 @@ def _sampled(question: Question, tried: list[Outcome]) -> Outcome:
 
     def reached(o: Outcome) -> float:
         x = dict(o.x or {})
-        return question.sign * float(evaluation.objective(question, x, evaluation.metrics(question, x)))
+        return float(evaluation.objective(question, x, evaluation.metrics(question, x)))
 
+    best = min(found, key=lambda o: question.sign * reached(o))
     bounds = [question.sign * o.bound for o in (*tried, guess) if o.bound is not None]
-    return dataclasses.replace(min(found, key=reached), bound=question.sign * max(bounds) if bounds else None)
+    bounds = [b for b in bounds if not judgement.disproves(question, reached(best), question.sign * b)]
+    return dataclasses.replace(best, bound=question.sign * max(bounds) if bounds else None)

@@ -141,7 +141,7 @@ def minimise(
     first: Boxes | None = None,
     known: tuple[Array, Array] | None = None,
 ) -> Found:
-    """Minimise the objective of N points (one over it, where it is maximised); without one find any design.
+    """Minimise the objective of N points (or what ``to_minimise`` says); without one find any design.
 
     ``question``: with plain numbers, or arrays along the points; ``where``: their boxes (N, n), see ``boxes.spaces``.
     ``most``: boxes of a point, at most. ``first``: the boxes to search, where not all of it; ``known``: a design of
@@ -189,7 +189,7 @@ def runaways(question: Question, where: Space, found: Found, most: int) -> Indic
         inner.low[:, j] = np.where(below[some], low[some] * NARROWED, low[some])
         inner.high[:, j] = np.where(above[some], high[some] / NARROWED, high[some])
         again = minimise(at(question, some), inner, most)
-        runs[some[again.bound > found.value[some] * (1 + question.gap)]] = j
+        runs[some[again.bound > found.value[some] + question.gap * np.abs(found.value[some])]] = j
     return runs
 
 

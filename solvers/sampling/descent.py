@@ -84,7 +84,11 @@ def tangents(question: Question, x: Array, numbers: Numbers = boxes.numbers) -> 
         rows, goal = numbers(asked, {name: points[:, j].copy() for j, name in enumerate(names)})
         found = list(rows.values())
         if question.objectives:
-            found.append(1.0 / np.asarray(goal, float) if question.objectives[0].maximize else goal)
+            if question.objectives[0].maximize:
+                # only what is positive has a logarithm
+                goal = np.asarray(goal, float)
+                goal = np.where(goal >= 0, 1.0 / goal, -goal)
+            found.append(goal)
         table = np.empty((len(found), len(points)))
         for row, v in zip(table, found, strict=True):
             row[:] = v

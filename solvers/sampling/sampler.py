@@ -245,9 +245,9 @@ def _interval_bound(question: Question) -> float | None:
     if kept is None:
         return None
     low = float(boxes.enclose(question, kept[0][None], kept[1][None]).low[-1, 0])
-    if not np.isfinite(low) or (question.objectives[0].maximize and low <= 0):
+    if not np.isfinite(low) or (evaluation.inverted(question) and low <= 0):
         return None
-    return 1.0 / low if question.objectives[0].maximize else low
+    return float(evaluation.to_minimise(question, low))
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from balanced_nbody import BALANCED, LEAST, LINK, LINK_TIME, M0, F, N, below, en
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import dse
 from dse import models
 from results.solution import Status
 from results.telling.render import to_text
@@ -211,3 +212,16 @@ def test_what_is_infinite_everywhere_is_an_error_in_words() -> None:
     s = answer(nbody("efficiency", p=below(1000.0), machine=machine, maximize=True))
     assert s.status is Status.ERROR
     assert "infinite" in s.message
+
+
+@pytest.mark.parametrize("exponent", [{"values": [2.75, 2.807, 2.9, 3]}, {"min": 2.75, "max": 3}])
+@pytest.mark.parametrize(("sense", "goal"), [("minimize", "energy_delay"), ("maximize", "performance")])
+def test_an_exponent_may_be_decided(exponent: dict[str, object], sense: str, goal: str) -> None:
+    given = {"order": 3000, "processors": 50, "memory": 200000}
+    asked = {"model": "strassen", "machine": "balanced", "objective": {sense: goal}}
+    found = dse.solve(dse.load(asked | {"given": given, "decide": {"exponent": exponent}}))
+    at = [
+        dse.solve(dse.load(asked | {"given": given | {"exponent": e}})).metrics[goal] for e in (2.75, 2.9, 3)
+    ]
+    assert found.status == "optimal", found.message
+    assert found.objective == pytest.approx(min(at) if sense == "minimize" else max(at), rel=1e-6)

@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_questions import BODIES, NBODY, fft, least_energy_by_deadline, nbody
 
+from formulations import evaluation
 from results.solution import Status
+from scenarios import load
 from scenarios.question import Decision, Question
+from scenarios.questions import question as asked
 from solvers import boxes, enumeration
 from solvers.nonlinear import interval
 from solvers.outcome import Outcome
@@ -20,7 +23,7 @@ def value(question: Question, found: Outcome) -> float:
     assert found.x is not None
     worst, goal = boxes.measured(question, np.array([[found.x[d.name] for d in question.decide]]))
     assert worst[0] <= 1 + 1e-8
-    return float(1 / goal[0] if question.objectives[0].maximize else goal[0])
+    return float(evaluation.to_minimise(question, goal[0]))
 
 
 def closes(question: Question, found: Outcome, expected: float) -> None:
@@ -28,7 +31,7 @@ def closes(question: Question, found: Outcome, expected: float) -> None:
     assert found.status is Status.OPTIMAL, found
     assert found.bound is not None
     sign = -1 if question.objectives[0].maximize else 1
-    assert sign * found.bound <= sign * expected * (1 + sign * 1e-9)
+    assert sign * found.bound <= sign * expected + 1e-9 * abs(expected)
     assert found.bound == pytest.approx(expected, rel=1e-6)
     assert value(question, found) == pytest.approx(expected, rel=1e-6)
 
@@ -138,3 +141,24 @@ def test_work_that_runs_out_leaves_a_bound_and_no_claim() -> None:
 def test_a_choice_among_names_is_refused() -> None:
     with pytest.raises(ValueError, match="processors is a choice among names"):
         interval.solve(fft(p=Decision("processors", choices=("a", "b"))))
+
+
+@pytest.mark.parametrize(
+    ("goal", "expected"),
+    [
+        ("2 - log(processors + 1)", 2 - math.log(101)),
+        ("log(processors) - 100", math.log(3000) - 100),
+        # of 1 over it the least would be the one that is negative and nearest to 0
+        ("5 - log(processors)", 5 - math.log(100)),
+    ],
+)
+def test_what_is_made_greatest_may_be_negative(goal: str, expected: float) -> None:
+    scenario = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10, "memory": 1000},
+        "decide": {"processors": {"max": 3000, "integer": True}},
+        "define": {"goal": goal},
+        "objective": {"maximize": "goal"},
+    }
+    closes(asked(load(scenario)), interval.solve(asked(load(scenario))), expected)

@@ -237,3 +237,23 @@ def test_boxes_of_quantities_that_have_gaps_are_cut_into_few_parts():
     found = search.minimise(asked, boxes.spaces(asked, 1), 1000)
     assert found.status.tolist() == [outcome.OPTIMAL]
     assert found.work[0] <= 40
+
+
+def test_what_is_made_greatest_may_be_negative_at_some_designs_of_a_grid() -> None:
+    """Of 1 over it the least would be the one that is negative and nearest to 0."""
+    question = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"flops_per_pair": 10},
+        "decide": {"processors": {"max": 1e6, "integer": True}},
+        "define": {"goal": "5 - log(processors)"},
+        "objective": {"maximize": "goal"},
+        "sweep": {
+            "bodies": {"path": "given.bodies", "values": [1e5, 2e5, 4e5]},
+            "memory": {"path": "given.memory", "values": [500.0, 1000.0]},
+        },
+    }
+    arrays, left = at_once(scenarios.grid(dse.load(question)))
+    least = np.array([[1e5, 2e5, 4e5]]).T / [500.0, 1000.0]
+    assert not left.any()
+    assert arrays["objective"] == pytest.approx(5 - np.log(least), rel=1e-9)

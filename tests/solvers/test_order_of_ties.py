@@ -268,3 +268,19 @@ def test_whole_numbers_of_which_too_many_are_to_be_listed_are_tied_exactly():
             energies.append(float(at["energy"]))
     assert len(energies) > 1
     assert best.metrics["energy"] == pytest.approx(min(energies), rel=1e-12)
+
+
+def test_where_no_order_was_gone_by_the_certificate_says_so() -> None:
+    """Least energy is had with any number of processors in a range."""
+    asked = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "define": {"above": "energy - 40 J"},
+        "objective": {"minimize": "above"},
+    }
+    real = {"processors": {"max": 4096}, "memory": {"values": [1000, 2000, 3881, 5000]}}
+    whole = real | {"processors": {"max": 4096, "integer": True}}
+    said = [dse.solve(dse.load(asked | {"decide": d})).certificate for d in (real, whole)]
+    assert "ties were not settled" in said[0]
+    assert "ties were not settled" not in said[1]

@@ -1,5 +1,6 @@
 """SCIP through Pyomo: right on what has a closed form, silent where it only believes, and killable."""
 
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,9 +14,11 @@ from method_questions import BODIES, NBODY, fft, least_energy_by_deadline, nbody
 
 from formulations.pyomo_models.log_program import log_program
 from results.solution import Status
+from scenarios import load
 from scenarios.question import Decision, Question
+from scenarios.questions import question as asked
 from solvers import boxes
-from solvers.nonlinear import scip
+from solvers.nonlinear import methods, scip
 from solvers.outcome import Outcome
 
 ROOT = Path(__file__).parents[2]
@@ -111,3 +114,75 @@ def test_infeasible_is_said_when_intervals_prove_it_and_never_on_scips_word() ->
 def test_any_design_will_do_without_an_objective() -> None:
     found = scip.solve(replace(nbody(time=(None, 0.5)), objectives=()), isolated=False)
     assert found.status is Status.FEASIBLE
+
+
+def defined(decide: dict[str, object], goal: str, sense: str = "minimize") -> Question:
+    """A question whose objective is defined in its file."""
+    given = {"bodies": 1e6, "flops_per_pair": 20, "processors": 64, "memory": 1e5}
+    return asked(
+        load(
+            {
+                "model": "nbody",
+                "machine": "jaketown",
+                "given": given,
+                "decide": decide,
+                "define": {"goal": goal},
+                "objective": {sense: "goal"},
+            }
+        )
+    )
+
+
+BUMP = "log(x)**2 + log(y)**2 + 3 - exp(0 - 900 * (log(x / 2.7)**2 + log(y / 2.7)**2))"
+WIDE = {"min": 0.5, "max": 9}
+
+
+@pytest.mark.parametrize(
+    ("decide", "goal", "expected"),
+    [
+        # best where the exponential is nothing, and where it is more than a float can be
+        ({"x": WIDE, "y": WIDE}, BUMP, 3.0),
+        ({"x": {"min": 1, "max": 1e5}}, "1e8 / x + x / 2 + exp(0 - x / 10)", 14142.1356237),
+        ({"x": {"min": 1, "max": 1e4}}, "1 / (1 + exp(x)) + 1e3 / x + x / 1e5", 0.2),
+        (
+            {"x": WIDE, "y": {"min": 1, "max": 1000, "integer": True}},
+            "9.73 / (1 + exp(5.9 * (y - 4.3))) + 5.92 / (1 + exp(298 * (y - 0.802))) + 0.0162 * x",
+            0.0081,
+        ),
+        # what is divided by, or raised, is negative there
+        ({"x": {"min": 1, "max": 9, "integer": True}}, "23 / (x - 2.73) + x / 10", 23 / -0.73 + 0.2),
+        ({"x": WIDE}, "(x - 4)**3 + exp(0 - x)", -(3.5**3) + math.exp(-0.5)),
+    ],
+    ids=["bump", "tail", "step", "two steps", "divided", "cubed"],
+)
+def test_no_design_is_cut_away_by_logarithms(decide: dict[str, object], goal: str, expected: float) -> None:
+    found = methods.unstructured(defined(decide, goal))
+    assert found.status is Status.OPTIMAL, found
+    assert found.bound == pytest.approx(expected, rel=1e-6)
+    near = scip.solve(defined(decide, goal), isolated=False)
+    assert near.bound is None or near.bound <= expected + 1e-6 * abs(expected)
+
+
+def lying(bound: float, x: dict[str, float]) -> Outcome:
+    return Outcome(Status.OPTIMAL, x, bound, "a word", scip.SOLVER)
+
+
+def test_a_bound_that_a_known_design_disproves_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    valleys = "log(x)**2 * (log(x) - 2)**2 + log(y)**2 * (log(y) - 2)**2 + 0.01 * log(x * y) + 2"
+    question = defined({"x": WIDE, "y": WIDE, "z": WIDE}, f"{valleys} + log(z / 2)**2 * log(x * z)**2")
+    expected = methods.unstructured(question)
+    monkeypatch.setattr(scip, "solve", lambda _: lying(2.5, {"x": 4.0, "y": 4.0, "z": 4.0}))
+    monkeypatch.setattr(methods, "SHORT_SEARCH", 200)
+    found = methods.unstructured(question)
+    assert found.bound != 2.5
+    assert found.bound == pytest.approx(expected.bound, rel=1e-5)
+
+
+def test_a_bound_that_is_better_than_its_own_design_is_not_believed() -> None:
+    question = nbody("time", p=Decision("processors", maximum=13300), power=(None, 52.9468))
+    program, where = log_program(question), boxes.space(question)
+    word = scip.run(program, 10.0)
+    found = scip.heard(question, where, program, word | {"bound": word["bound"] + 1e-3})
+    assert found.status is Status.FEASIBLE
+    assert found.bound is None
+    assert "not believed" in found.certificate

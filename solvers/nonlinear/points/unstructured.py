@@ -78,7 +78,7 @@ def _answer_by_intervals(answers: BlockAnswers, block: Block, question: Question
     best = np.flatnonzero(found.status == OPTIMAL)
     if best.size:
         asked, names = divided.at(question, best), where.names
-        bound = 1.0 / found.bound[best] if asked.objectives[0].maximize else found.bound[best]
+        bound = evaluation.to_minimise(asked, found.bound[best])
         x = dict(zip(names, found.x[best].T.copy(), strict=True))
         judged = judge(asked, x, bound, (best.size,))
         good[best] = judged.good & (search.runaways(question, where, found, SHORT_SEARCH)[best] < 0)
