@@ -81,7 +81,9 @@ def objective(solution: Facts) -> str:
     text = value(solution.objective, unit)
     if solution.status is Status.FEASIBLE and solution.bound is not None:
         side = "at most" if solution.maximize else "at least"
-        gap = "" if solution.gap is None else f" (gap {100 * solution.gap:.3g} %)"
+        # beside an objective of 0 no gap is a share
+        share = math.inf if solution.gap is None else solution.gap
+        gap = f" (gap {100 * share:.3g} %)" if math.isfinite(share) else ""
         text += f"; proven: {side} {value(solution.bound, unit)}{gap}"
     return text
 
