@@ -187,7 +187,8 @@ def _feasible_if(solution: Facts, name: str, needed: float | None) -> str:
             near = division.divides_if(solution.divisions[name])
             return f"{said}the model's own limit{f': {near}' if near else ''}"
         return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
-    if state is None:
+    if state is None or name in solution.between:
+        # another bound would not help
         return _undivided(solution, name, value(needed, unit))
     return f"{SIGNS[state.side]} {_generous_value(needed, state)}{asked}"
 
