@@ -94,3 +94,34 @@ def test_at_many_points_with_a_limit_of_zero_everywhere(decided: dict[str, Any])
             _nbody(decide=decided, limits={"time": {"max": limit}}, objective={"minimize": "power"})
         )
         assert found["would_do"].values[k, which] == pytest.approx(least.objective, rel=1e-6)
+
+
+BLOCKS = {
+    "model": "blocks",
+    "machine": {"titan": "gtx-titan-choi2014", "arndale": "arndale-gpu-choi2014", "phi": "xeon-phi-choi2014"},
+    "given": {"flops": "1 Pflop", "intensity": 2, "sharing": "free", "fixed_power": "50 W"},
+    "objective": {"minimize": "energy"},
+    "limits": {"time": {"max": 0}},
+}
+
+
+def test_no_time_at_all_is_infeasible_however_many_blocks_there_may_be():
+    """More blocks take less time without end, and none of them takes none: it ended without an answer."""
+    some = {"count.arndale": {"max": 30}, "count.titan": {"values": [0, 2, 4]}}
+    found = dse.solve(BLOCKS | {"decide": some})
+    assert (found.status, found.conflict) == (Status.INFEASIBLE, {"time": None})
+
+
+def test_no_time_at_all_is_a_conflict_by_itself_where_blocks_are_few():
+    few = {f"count.{n}": {"max": 4} for n in BLOCKS["machine"]}
+    found = dse.solve(BLOCKS | {"decide": few})
+    least = dse.solve(BLOCKS | {"decide": few, "limits": {}, "objective": {"minimize": "time"}})
+    assert found.status is Status.INFEASIBLE
+    assert found.conflict == {"time": pytest.approx(least.objective, rel=1e-6)}
+
+
+def test_how_far_a_search_went_is_told_of_what_nobody_bounds():
+    some = {"count.arndale": {"max": 30}, "count.titan": {"values": [0, 2, 4]}}
+    found = dse.solve(BLOCKS | {"decide": some, "limits": {"time": {"max": "1e-15 s"}}})
+    assert "count.arndale up to" not in found.message
+    assert "count.titan up to" not in found.message
