@@ -102,16 +102,21 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         given={n: float(v) for n, v in families.given_of(question).items()},
         menus=families.menus_of(question.model),
         whole=tuple(d.name for d in question.decide if d.integer),
-        between=tuple(
-            d.name
-            for d in question.decide
-            if (value := solution.conflict.get(d.name)) is not None and not may_be(d, value)
+        between=_between(question, solution.conflict),
+        alternatives=tuple(
+            dataclasses.replace(a, between=_between(question, a.conflict)) for a in solution.alternatives
         ),
         meanings={x.name: x.meaning for x in question.model.limits if x.name in solution.conflict},
         divisions=divisions(
             question.model.limits, {**question.given, **solution.metrics, **solution.variables}
         ),
     )
+
+
+def _between(question: Question, needed: Mapping[str, float | None]) -> tuple[str, ...]:
+    """What is decided and would have to have a value that it may not have, whatever the bounds on it."""
+    values = ((d, needed.get(d.name)) for d in question.decide)
+    return tuple(d.name for d, value in values if value is not None and not may_be(d, value))
 
 
 def sources_of(question: Question, variables: Mapping[str, float | str]) -> Mapping[str, str]:

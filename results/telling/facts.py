@@ -79,12 +79,16 @@ class LimitState(ByValue):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alternative(ByValue):
-    """One categorical choice with its best objective, or the conflict that makes it infeasible."""
+    """One categorical choice with its best objective, or the conflict that makes it infeasible.
+
+    ``between``: see ``Facts``.
+    """
 
     choice: Mapping[str, str]
     status: Status
     objective: float | None
     conflict: Mapping[str, float | None] = field(default_factory=dict)
+    between: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

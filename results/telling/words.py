@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from dse.quantities import long_time, show, shown_unit
 from results.telling import division
@@ -152,9 +152,15 @@ def by_themselves(solution: Facts) -> bool:
     return len(solution.conflict) == 1 or (bool(alone) and set(solution.conflict) <= alone)
 
 
-def unless(solution: Facts, needed: Mapping[str, float | None]) -> str:
+def unless(solution: Facts, needed: Mapping[str, float | None], between: Collection[str] = ()) -> str:
     """Say of a choice without a design which of its limits would have to be what, each alone; else which conflict."""
-    alone = [_need(solution, name, amount) for name, amount in needed.items() if amount is not None]
+    alone = [
+        f"{name} may be {_unit_value(solution, name, amount)}"
+        if name in between
+        else _need(solution, name, amount)
+        for name, amount in needed.items()
+        if amount is not None
+    ]
     if alone and len(alone) == len(needed) and all(alone):
         return f" unless {' or '.join(alone)}"
     if len(needed) == 1:

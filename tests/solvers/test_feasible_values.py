@@ -199,3 +199,19 @@ def test_a_power_beyond_the_maximum_is_named_as_a_bound():
         | {"machine": "balanced", "given": given, "decide": decide, "limits": {"time": {"max": "30 ms"}}}
     )
     assert dict(words.conflict(found))["processors"] == "≤ 4096 (asked: ≤ 1024)"
+
+
+def test_of_a_choice_too_no_other_bound_is_named_where_a_value_between_would_do():
+    machines = {"values": ["balanced", "jaketown"]}
+    found = dse.solve(
+        {
+            "model": "nbody",
+            "objective": {"minimize": "energy"},
+            "given": {"bodies": 96_000, "flops_per_pair": 10},
+            "decide": {"machine": machines, "processors": {"powers_of": 2, "max": 2500}, "memory": {}},
+            "limits": {"time": {"max": "30 ms"}, "power": {"max": "1500 W"}},
+        }
+    )
+    (refused,) = (a for a in found.alternatives if a.status is Status.INFEASIBLE)
+    said = words.unless(found, refused.conflict, refused.between)
+    assert said == f" unless time ≤ 45.11 ms or processors may be {refused.conflict['processors']:.6g}"
