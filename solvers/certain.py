@@ -102,9 +102,10 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         given={n: float(v) for n, v in families.given_of(question).items()},
         menus=families.menus_of(question.model),
         whole=tuple(d.name for d in question.decide if d.integer),
-        between=_between(question, solution.conflict),
+        between=_between_allowed(question, solution.conflict),
         alternatives=tuple(
-            dataclasses.replace(a, between=_between(question, a.conflict)) for a in solution.alternatives
+            dataclasses.replace(a, between=_between_allowed(question, a.conflict))
+            for a in solution.alternatives
         ),
         meanings={x.name: x.meaning for x in question.model.limits if x.name in solution.conflict},
         divisions=divisions(
@@ -113,7 +114,7 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
     )
 
 
-def _between(question: Question, needed: Mapping[str, float | None]) -> tuple[str, ...]:
+def _between_allowed(question: Question, needed: Mapping[str, float | None]) -> tuple[str, ...]:
     """What is decided and would have to have a value that it may not have, whatever the bounds on it."""
     values = ((d, needed.get(d.name)) for d in question.decide)
     return tuple(d.name for d, value in values if value is not None and not may_be(d, value))
