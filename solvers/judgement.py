@@ -225,11 +225,11 @@ def _of_possible_values(question: Question, bound: Array) -> Array:
 def relative_gap(objective: Any, bound: Any) -> Any:
     """|objective - bound| / |objective|, whatever its unit: 0 where both are 0, infinite where only the objective is.
 
-    NaN where there is no bound.
+    NaN where there is no bound. What is nearer to 0 than numbers of any unit is 0.
     """
     apart = np.abs(objective - bound)
     with np.errstate(all="ignore"):
-        return np.where(apart == 0.0, 0.0, np.divide(apart, np.abs(objective)))[()]
+        return np.where(apart <= evaluation.LEAST_FLOAT, 0.0, np.divide(apart, np.abs(objective)))[()]
 
 
 def slack(question: Question, key: RowKey, ratio: Any, value: Any) -> Any:

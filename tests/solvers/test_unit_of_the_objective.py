@@ -11,6 +11,7 @@ import pytest
 
 import dse
 from results.solution import Solution, Status
+from solvers import judgement
 
 LIBRARY = Path(__file__).resolve().parents[2] / "scenarios" / "library"
 FACTORS = (1e-20, 1e-10, 1e10)
@@ -179,6 +180,12 @@ def test_a_search_over_samples_is_as_sure_of_a_tiny_measure():
         other = dse.solve(_risk(factor))
         assert other.status is one.status
         assert other.gap == pytest.approx(one.gap, rel=0.5)
+
+
+@pytest.mark.parametrize("bound", [0.0, -1e-306])
+def test_a_bound_that_is_0_in_any_unit_leaves_an_objective_of_0_no_gap(bound: float):
+    assert judgement.relative_gap(0.0, bound) == 0.0
+    assert judgement.relative_gap(0.0, -1e-30) == np.inf
 
 
 def test_an_objective_of_0_has_no_gap_and_needs_a_bound_of_0():

@@ -161,7 +161,7 @@ def _check_gaps(part: Part, question: Question, found: Findings) -> None:
     bound, gap = part.arrays["bound"], part.arrays["gap"]
     apart = np.abs(objective - bound)
     with np.errstate(divide="ignore", invalid="ignore"):
-        proven = np.where(apart == 0.0, 0.0, apart / np.abs(objective))
+        proven = np.where(apart <= evaluation.LEAST_FLOAT, 0.0, apart / np.abs(objective))
     optimal = status == OPTIMAL
     found.tell(
         optimal & ~(proven <= question.gap),
