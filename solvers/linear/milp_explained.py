@@ -55,11 +55,11 @@ def rates(p: Program, best: Result) -> dict[RowKey, Rate]:
         if slopes[0] is None:
             continue
         relaxed = _relative(p, best, slopes[0])
-        tightened = math.inf if slopes[1] is None else _relative(p, best, slopes[1])
+        twosided = slopes[1] is not None and not _differ(relaxed, -_relative(p, best, slopes[1]))
         # a lower limit is relaxed by making it smaller
         side = -1.0 if key.side == "min" else 1.0
         rate = side * p.sign * relaxed
-        found[key] = Rate(0.0 if abs(rate) < RATE_ROUNDING else rate, one_sided=_differ(relaxed, -tightened))
+        found[key] = Rate(0.0 if abs(rate) < RATE_ROUNDING else rate, one_sided=not twosided)
     return found
 
 
