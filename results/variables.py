@@ -193,7 +193,7 @@ def of_answer(question: Question, dims: tuple[str, ...]) -> Iterator[Variable]:
     yield Variable("objective", "float64", dims, {"units": unit, "long_name": what}, "objective")
     proven = {"units": unit, "long_name": "proven bound of the objective"}
     yield Variable("bound", "float64", dims, proven, "bound")
-    gap = {"units": "1", "long_name": "|objective - bound| / max(|objective|, 1e-12)"}
+    gap = {"units": "1", "long_name": "|objective - bound| / |objective|"}
     yield Variable("gap", "float64", dims, gap, "gap")
     flags = {
         "long_name": "status of the answer",

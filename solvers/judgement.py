@@ -28,8 +28,6 @@ from scenarios.question import HALVINGS, Question
 NEXT_TO_END = 1e-9
 END_ROUNDING = 1e-10
 """Of an end: a number beyond it by less is at it. Searches hold their limits to this."""
-ABSOLUTE_GAP_BELOW = 1e-12
-"""Of an objective smaller than this the gap is absolute."""
 Change = tuple[float, float]
 """Value of a limit at which the answer changes, and the objective there."""
 
@@ -225,14 +223,19 @@ def _of_possible_values(question: Question, bound: Array) -> Array:
 
 
 def relative_gap(objective: Any, bound: Any) -> Any:
-    """|objective - bound| / max(|objective|, 1e-12); NaN where there is no bound."""
-    return np.abs(objective - bound) / np.maximum(np.abs(objective), ABSOLUTE_GAP_BELOW)
+    """|objective - bound| / |objective|, whatever its unit: 0 where both are 0, infinite where only the objective is.
+
+    NaN where there is no bound. What is nearer to 0 than numbers of any unit is 0.
+    """
+    apart = np.abs(objective - bound)
+    with np.errstate(all="ignore"):
+        return np.where(apart <= evaluation.LEAST_FLOAT, 0.0, np.divide(apart, np.abs(objective)))[()]
 
 
 def disproves(question: Question, objective: float, bound: float) -> bool:
     """Whether a design's objective is better than a bound by more than the gap that was asked for."""
-    better = question.sign * (bound - objective)
-    return better > question.gap * max(abs(objective), ABSOLUTE_GAP_BELOW)
+    better = question.sign * (bound - objective) > 0.0
+    return better and bool(relative_gap(objective, bound) > question.gap)
 
 
 def slack(question: Question, key: RowKey, ratio: Any, value: Any) -> Any:

@@ -164,11 +164,11 @@ def _compare_optima(
     assert opinion.objective is not None, "it was looked at before"
     maximize = next(iter(at.grid.bases.values())).objectives[0].maximize
     ours = stored["objective"]
-    allowed = SOLVERS_AGREE * max(abs(ours), 1e-12)
+    allowed = SOLVERS_AGREE * abs(ours)
     better = (opinion.objective - ours) * (1 if maximize else -1)
-    difference = abs(better) / max(abs(ours), 1e-12)
     if abs(better) <= allowed:
-        return AGREES, difference
+        return AGREES, abs(better / ours) if ours else 0.0
+    difference = abs(better / ours) if ours else math.inf
     if better > 0 and status is Status.OPTIMAL:
         return f"{SOLVER} finds a better design: {opinion.objective!r} instead of {ours!r}", difference
     bound = stored.get("bound", math.nan)

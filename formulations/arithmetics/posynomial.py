@@ -16,11 +16,11 @@ import numpy as np
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake
 from dse.system.records import dataclass
-from formulations.arithmetics.many import Many, one_number
+from formulations.arithmetics.many import Many, one_number, plain
 from formulations.arithmetics.operators import Operators
 
 Key = tuple[tuple[str, float], ...]
-LEAST_DIVISOR = 1e-300
+LEAST_DIVISOR, LARGEST_COEFFICIENT = 1e-300, 1e300
 # sums are multiplied out up to here: beyond, the program would be too large to be solved
 MOST_MULTIPLIED = 100
 MOST_PRODUCTS = 20_000
@@ -359,7 +359,12 @@ def _min(a: Ratio, b: Any) -> Any:
 
 @arithmetic.at_most.register(Ratio)
 def _at_most(value: Ratio, bound: Any) -> Any:
-    return value / (max(bound, LEAST_DIVISOR) if np.ndim(bound) == 0 else np.maximum(bound, LEAST_DIVISOR))
+    found = value / (max(bound, LEAST_DIVISOR) if np.ndim(bound) == 0 else np.maximum(bound, LEAST_DIVISOR))
+    if not isinstance(found, Ratio) or not np.any(np.less(plain(bound), LEAST_DIVISOR)):
+        return found
+    # no design meets it, and the numbers that say so remain numbers
+    terms = {key: np.minimum(c, LARGEST_COEFFICIENT) for key, c in found.numerator.terms.items()}
+    return Ratio(Posynomial(terms), found.denominator)
 
 
 @arithmetic.at_least.register(Ratio)

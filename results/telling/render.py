@@ -233,7 +233,7 @@ def _choice_rows(solution: Facts) -> tuple[tuple[str, ...], ...]:
 def _choice(solution: Facts, told: Alternative) -> tuple[str, ...]:
     unit = solution.units.get(solution.objective_name, "")
     reached = "" if told.objective is None else words.value(told.objective, unit)
-    remark = told.status.value + words.unless(solution, told.conflict)
+    remark = told.status.value + words.unless(solution, told.conflict, told.between)
     chosen = all(solution.variables.get(n) == c for n, c in told.choice.items())
     beside = "" if chosen else _ratio_to_chosen(solution, told.objective)
     named = ", ".join(words.metric(solution, n, c) for n, c in told.choice.items())

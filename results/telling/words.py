@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from dse.quantities import long_time, show, shown_unit
 from results.telling import division
@@ -81,7 +81,9 @@ def objective(solution: Facts) -> str:
     text = value(solution.objective, unit)
     if solution.status is Status.FEASIBLE and solution.bound is not None:
         side = "at most" if solution.maximize else "at least"
-        gap = "" if solution.gap is None else f" (gap {100 * solution.gap:.3g} %)"
+        # beside an objective of 0 no gap is a share
+        share = math.inf if solution.gap is None else solution.gap
+        gap = f" (gap {100 * share:.3g} %)" if math.isfinite(share) else ""
         text += f"; proven: {side} {value(solution.bound, unit)}{gap}"
     return text
 
@@ -150,9 +152,15 @@ def by_themselves(solution: Facts) -> bool:
     return len(solution.conflict) == 1 or (bool(alone) and set(solution.conflict) <= alone)
 
 
-def unless(solution: Facts, needed: Mapping[str, float | None]) -> str:
+def unless(solution: Facts, needed: Mapping[str, float | None], between: Collection[str] = ()) -> str:
     """Say of a choice without a design which of its limits would have to be what, each alone; else which conflict."""
-    alone = [_need(solution, name, amount) for name, amount in needed.items() if amount is not None]
+    alone = [
+        f"{name} may be {_unit_value(solution, name, amount)}"
+        if name in between
+        else _need(solution, name, amount)
+        for name, amount in needed.items()
+        if amount is not None
+    ]
     if alone and len(alone) == len(needed) and all(alone):
         return f" unless {' or '.join(alone)}"
     if len(needed) == 1:
@@ -185,7 +193,8 @@ def _feasible_if(solution: Facts, name: str, needed: float | None) -> str:
             near = division.divides_if(solution.divisions[name])
             return f"{said}the model's own limit{f': {near}' if near else ''}"
         return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
-    if state is None:
+    if state is None or name in solution.between:
+        # another bound would not help
         return _undivided(solution, name, value(needed, unit))
     return f"{SIGNS[state.side]} {_generous_value(needed, state)}{asked}"
 

@@ -138,7 +138,7 @@ def listed_changes(
 
 def searched_changes(question: Question, now: float, keys: Sequence[RowKey]) -> dict[RowKey, Change | None]:
     """Return the same of a question of so many designs that intervals have to leave some out."""
-    goal, step = question.objectives[0], question.gap * max(abs(now), 1e-12)
+    goal, step = question.objectives[0], question.gap * abs(now)
     end = now + step if goal.maximize else now - step
     better = Limit(goal.name, minimum=end) if goal.maximize else Limit(goal.name, maximum=end)
     opened = [with_limit(question, key, None) for key in keys]
@@ -160,7 +160,7 @@ def _changes_among(
     every: Grid, question: Question, now: float, keys: Sequence[RowKey]
 ) -> dict[RowKey, Change | None]:
     """The next change of each limit, of these designs."""
-    below = question.sign * now - question.gap * max(abs(now), 1e-12)
+    below = question.sign * now - question.gap * abs(now)
     kept = {key: np.empty((2, 0)) for key in keys}
     for part in enumeration.parts(question, every, 1):
         for key, found in _changes_by_limit(part, keys, below):

@@ -340,7 +340,7 @@ def _is_better(problem: Problem, objective: float, solution: Solution) -> bool:
 def _no_better(problem: Problem, solution: Solution) -> float:
     """The objective up to which a design counts as no better than the answer."""
     now = _objective(solution)
-    return now - problem.question.sign * problem.question.gap * max(abs(now), 1e-12)
+    return now - problem.question.sign * problem.question.gap * abs(now)
 
 
 def _optimum_with_limit_at(

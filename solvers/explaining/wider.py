@@ -19,7 +19,7 @@ import numpy as np
 
 from dse.names import some_of
 from dse.system.records import dataclass
-from formulations.evaluation import box
+from formulations.evaluation import bounds, box
 from formulations.problem import Problem, reaching
 from formulations.programs.program import Program
 from results.solution import Solution, Status
@@ -169,10 +169,17 @@ def _not_proved(last: Tried) -> Settled | Optimum:
 
 
 def _ends_shown(problem: Problem) -> str:
-    """The first decided quantities that a search ended, and where."""
-    decided = [v.name for v in problem.variables if not v.auxiliary]
-    boxes = {n: box(problem.question, n) for n in decided}
-    return some_of([f"{n} up to {b.high:g}" for n, b in boxes.items() if b.searched[1]], MENTIONED)
+    """The first decided quantities that a search ended, no list and no bound of the user's, and where."""
+    asked = bounds(problem.question)
+    decided = [v.decision for v in problem.variables if not v.auxiliary]
+    boxes = {d.name: box(problem.question, d.name) for d in decided if d.values is None or d.endless}
+    ended = {n: b.high for n, b in boxes.items() if b.searched[1]}
+    shown = [f"{n} up to {end:g}" for n, end in ended.items() if not _is_below(asked[n][1], end)]
+    return some_of(shown, MENTIONED)
+
+
+def _is_below(bound: float | None, end: float) -> bool:
+    return bound is not None and bound <= end
 
 
 def _undecided(last: Tried, why: str) -> Settled | Optimum:

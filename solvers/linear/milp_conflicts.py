@@ -13,6 +13,7 @@ from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Maximum
+from formulations.arithmetics.many import plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import Program, branches, of_limits
 from formulations.programs.row_ends import refuted
@@ -20,6 +21,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question
 from solvers import boxes
+from solvers.judgement import bound_of
 from solvers.linear import highs, large_numbers, milp
 from solvers.linear.linear_program import End, Numbers, Result, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
@@ -198,8 +200,9 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
     """
     kept, (sizes, share) = milp.kept_rows(p, drop, p.rows), sizes_of_rows(p)
     give, n = sizes[kept], milp.numbers(p, drop=drop, giving=True)
-    # where no share is known, what judgement lets pass is no miss
-    loose = np.where((sizes > 0.0) & ~share, SLACK, 0.0)[:, None] * np.abs(p.denominators)
+    # where no share is known, what judgement lets pass is no miss; of a limit of 0 nothing is a share
+    zero = np.array([_is_zero(p.question, key) for key in p.keys], dtype=bool)
+    loose = np.where((sizes > 0.0) & ~share & ~zero, SLACK, 0.0)[:, None] * np.abs(p.denominators)
     n = replace(n, rows=n.rows - loose[kept])
 
     # designs that break a row by more than its size say no more
@@ -226,6 +229,12 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
         if large_numbers.may_be_searched(n, lambda near: least(near.relaxed()) <= ENOUGH_MISSED)
         else 0.0
     )
+
+
+def _is_zero(question: Question, key: RowKey | None) -> bool:
+    """Whether a row says that something is at most 0."""
+    bound = bound_of(question, key) if key is not None and key.side == "max" else None
+    return bound is not None and bool(np.all(np.less_equal(plain(bound), 0.0)))
 
 
 def affine_feasibility(question: Question) -> int:

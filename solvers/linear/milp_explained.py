@@ -51,13 +51,14 @@ def rates(p: Program, best: Result) -> dict[RowKey, Rate]:
             continue
         slack = float(p.denominators[i] @ u)
         give = np.where(np.arange(len(n.rows)) == i, slack, 0.0)
-        relaxed, tightened = (_one_sided_slope(n, best.cost, u, s * give) for s in (1.0, -1.0))
-        if relaxed is None:
+        slopes = [_one_sided_slope(n, best.cost, u, s * give) for s in (1.0, -1.0)]
+        if slopes[0] is None:
             continue
-        twosided = tightened is not None and abs(relaxed + tightened) <= TWO_SIDED * max(abs(relaxed), 1e-12)
+        relaxed = _relative(p, best, slopes[0])
+        twosided = slopes[1] is not None and not _differ(relaxed, -_relative(p, best, slopes[1]))
         # a lower limit is relaxed by making it smaller
         side = -1.0 if key.side == "min" else 1.0
-        rate = side * p.sign * _relative(p, best, relaxed)
+        rate = side * p.sign * relaxed
         found[key] = Rate(0.0 if abs(rate) < RATE_ROUNDING else rate, one_sided=not twosided)
     return found
 
@@ -77,6 +78,11 @@ def _relative(p: Program, best: Result, change: float) -> float:
         # minus the denominator was minimised, over the numerator: the ratio is -1 over that
         return change / -float(best.cost @ best.u)
     return change / (best.value * float(p.under @ best.u)) if p.under[:-1].any() else change / best.value
+
+
+def _differ(one: float, other: float) -> bool:
+    """Whether two rates of change, to one side and to the other, are not the same."""
+    return abs(one - other) > TWO_SIDED * max(abs(one), abs(other), RATE_ROUNDING)
 
 
 def _active(row: Array, u: Array) -> bool:
@@ -139,10 +145,10 @@ def parameters(p: Program, best: Result) -> dict[str, Rate]:
             if slopes[0] is None or slopes[1] is None:
                 continue
             more, less = goal + slopes[0], goal - slopes[1]
+        more, less = _relative(p, best, more), _relative(p, best, less)
+        apart = _differ(more, less)
         # of less and more of a number what betters the objective
-        apart = abs(more - less) > TWO_SIDED * max(abs(more), abs(less), 1e-12)
-        change = (max(less, 0.0) if max(less, 0.0) >= -min(more, 0.0) else more) if apart else more
-        rate = p.sign * _relative(p, best, change)
+        rate = p.sign * ((max(less, 0.0) if max(less, 0.0) >= -min(more, 0.0) else more) if apart else more)
         rate = 0.0 if abs(rate) < RATE_ROUNDING else rate
         found[name.removeprefix(MACHINE_PREFIX)] = Rate(rate, one_sided=apart)
     return found

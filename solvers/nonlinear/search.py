@@ -131,7 +131,7 @@ class _Search:
         if self.listed:
             return np.asarray(designs.as_good_as(best))
         share = np.where(self.strict[point], PART_OF_GAP, PART_WITH_SLACK) * self.question.gap
-        return best - share * np.maximum(np.abs(np.where(np.isfinite(best), best, 0.0)), 1e-12)
+        return best - share * np.abs(np.where(np.isfinite(best), best, 0.0))
 
 
 def minimise(
@@ -367,7 +367,7 @@ def _found(s: _Search, ends: Array) -> Found:
     """Tell what came of it."""
     bound, met = np.minimum(s.closed, s.value), np.isfinite(s.value)
     with np.errstate(invalid="ignore"):
-        proved = s.value - bound <= s.question.gap * np.maximum(np.abs(s.value), 1e-12)
+        proved = s.value - bound <= s.question.gap * np.abs(s.value)
     none = ~met & ~s.failed & np.isinf(s.closed) & (s.closed > 0)
     status = np.select([met & proved, none], [OPTIMAL, INFEASIBLE], FAILED).astype(np.int8)
     return Found(status, s.x, ends, s.value, bound, s.work)

@@ -212,9 +212,7 @@ def beside(
         bound = ours.objective
     assert solution.objective is not None, "there is an objective"
     gap = None if bound is None else float(relative_gap(solution.objective, bound))
-    beyond = bound is not None and (bound - solution.objective) * question.sign > BEYOND * max(
-        abs(bound), 1e-12
-    )
+    beyond = bound is not None and (bound - solution.objective) * question.sign > BEYOND * abs(bound)
     closed = gap is not None and gap <= question.gap
     status = Status.OPTIMAL if closed and not changed else Status.FEASIBLE
     missed = {n: -s.slack for n, s in solution.limits.items() if s.slack < -LIMIT_MISSED}

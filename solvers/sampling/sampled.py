@@ -93,7 +93,7 @@ def distance(question: Question, reached: float | None, proof: Solution) -> str:
     what = "certified optimum" if proof.status is Status.OPTIMAL else "certified bound"
     than = f"the {what} {show(proof.bound, unit, PROOF_DIGITS)}{by}"
     apart = reached - proof.bound
-    if abs(apart) <= EQUAL_TO_BOUND * max(abs(proof.bound), 1e-12):
+    if abs(apart) <= EQUAL_TO_BOUND * abs(proof.bound):
         return f"equal to {than} to within {EQUAL_TO_BOUND:g}"
     side = "above" if apart > 0 else "below"
     if proof.bound == 0 or not math.isfinite(proof.bound):

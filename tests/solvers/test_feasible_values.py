@@ -12,6 +12,7 @@ from oracle_reading import ROOT
 
 import dse
 from results.solution import Status
+from results.telling import words
 
 LIBRARY = ROOT / "scenarios" / "library"
 NBODY = {
@@ -159,3 +160,58 @@ def test_points_that_differ_in_the_limit_that_gives_share_the_value_that_would_d
     alone = dse.solve(asked).conflict["power_per_processor"]
     # a search without end stops at this gap
     assert would_do[3, 2] == pytest.approx(alone, rel=1e-4)
+
+
+BETWEEN = {
+    "powers": ({"powers_of": 2, "max": 65536}, {}),
+    "powers from 4 on": ({"powers_of": 2, "min": 4, "max": 65536}, {}),
+    "powers up to what is too few": ({"powers_of": 2, "max": 2500}, {}),
+    "a list within a limit": ({"values": [100, 2000, 9000]}, {"processors": {"max": 5000}}),
+    "a list": ({"values": [100, 2000, 9000]}, {}),
+}
+
+
+@pytest.mark.parametrize(("processors", "more"), BETWEEN.values(), ids=BETWEEN)
+def test_no_other_bound_is_named_where_only_a_value_between_those_allowed_would_do(
+    processors: dict[str, Any], more: dict[str, Any]
+):
+    """A maximum below that of the file was told to help, where what it allows was allowed before."""
+    found = dse.solve(
+        NBODY
+        | {
+            "machine": "balanced",
+            "given": {"bodies": 96_000, "flops_per_pair": 10},
+            "decide": {"processors": processors, "memory": {}},
+            "limits": {"time": {"max": "30 ms"}, "power": {"max": "1500 W"}, **more},
+        }
+    )
+    assert found.status is Status.INFEASIBLE
+    told = dict(words.conflict(found))["processors"]
+    assert told == f"{found.conflict['processors']:.6g}, if any value were allowed"
+    assert 3080 < found.conflict["processors"] < 3252
+
+
+def test_a_power_beyond_the_maximum_is_named_as_a_bound():
+    decide = {"processors": {"powers_of": 2, "max": 1024}, "memory": {}}
+    given = {"bodies": 96_000, "flops_per_pair": 10}
+    found = dse.solve(
+        NBODY
+        | {"machine": "balanced", "given": given, "decide": decide, "limits": {"time": {"max": "30 ms"}}}
+    )
+    assert dict(words.conflict(found))["processors"] == "≤ 4096 (asked: ≤ 1024)"
+
+
+def test_of_a_choice_too_no_other_bound_is_named_where_a_value_between_would_do():
+    machines = {"values": ["balanced", "jaketown"]}
+    found = dse.solve(
+        {
+            "model": "nbody",
+            "objective": {"minimize": "energy"},
+            "given": {"bodies": 96_000, "flops_per_pair": 10},
+            "decide": {"machine": machines, "processors": {"powers_of": 2, "max": 2500}, "memory": {}},
+            "limits": {"time": {"max": "30 ms"}, "power": {"max": "1500 W"}},
+        }
+    )
+    (refused,) = (a for a in found.alternatives if a.status is Status.INFEASIBLE)
+    said = words.unless(found, refused.conflict, refused.between)
+    assert said == f" unless time ≤ 45.11 ms or processors may be {refused.conflict['processors']:.6g}"

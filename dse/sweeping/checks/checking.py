@@ -159,7 +159,9 @@ def _statuses(part: Part, found: Findings) -> None:
 def _check_gaps(part: Part, question: Question, found: Findings) -> None:
     status, objective = part.arrays["status"], part.arrays["objective"]
     bound, gap = part.arrays["bound"], part.arrays["gap"]
-    proven = np.abs(objective - bound) / np.maximum(np.abs(objective), 1e-12)
+    apart = np.abs(objective - bound)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        proven = np.where(apart <= evaluation.LEAST_FLOAT, 0.0, apart / np.abs(objective))
     optimal = status == OPTIMAL
     found.tell(
         optimal & ~(proven <= question.gap),
@@ -168,16 +170,16 @@ def _check_gaps(part: Part, question: Question, found: Findings) -> None:
         f"called optimal with a gap above {question.gap:g}",
     )
     # the gap is a difference of nearly equal numbers: it is as exact as these are
-    other = ~(np.isnan(gap) & np.isnan(proven)) & ~(
-        np.abs(gap - proven) <= 1e-12 + ARRAYS_AGREE * np.abs(proven)
-    )
+    same = (gap == proven) | (np.isnan(gap) & np.isnan(proven))
+    with np.errstate(invalid="ignore"):
+        other = ~same & ~(np.abs(gap - proven) <= 1e-12 + ARRAYS_AGREE * np.abs(proven))
     designed = optimal | (status == FEASIBLE)
     found.tell(designed & other, part.origin, "gap", "not |objective - bound| / |objective|")
     if optimal.any():
         found.gap = max(found.gap, float(np.max(proven, where=optimal, initial=0.0)))
     goal = question.objectives[0]
     beyond = (objective - bound) * (1.0 if not goal.maximize else -1.0)
-    better = (status == FEASIBLE) & (beyond < -question.gap * np.maximum(np.abs(objective), 1e-12))
+    better = (status == FEASIBLE) & (beyond < -question.gap * np.abs(objective))
     found.tell(better, part.origin, "bound", "the objective is better than its proved bound")
 
 

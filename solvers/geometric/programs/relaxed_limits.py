@@ -20,6 +20,7 @@ from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Many, plain
+from formulations.arithmetics.posynomial import LEAST_DIVISOR
 from formulations.canonical import Canonical
 from formulations.grids import batch, divided
 from formulations.grids.batch import Batch
@@ -71,18 +72,32 @@ def why(problem: Problem) -> Why:
     names, solve, ended = geometric_conflicts.limit_names(problem), side_by_side.solve, set[str]()
     cases = [batch.alone(case, None) for case in batch.cases(problem)]
     every = [geometric_conflicts.Oracle(b, conflicts.ONE, names, solve) for b in cases]
-    values = of_each(partial(_of_cases, [_rows(b, conflicts.ONE, solve, ended) for b in cases]))
+    values = of_each(partial(_of_cases, problem, [_rows(b, conflicts.ONE, solve, ended) for b in cases]))
     met, few = any_of([ask.feasible for ask in every]), min(ask.few for ask in every)
     return Why(names, met, values, lambda _: problem.question, few, ended=lambda: frozenset(ended))
 
 
-def _of_cases(parts: Sequence[_Rows], name: str) -> float | None:
+def _of_cases(problem: Problem, parts: Sequence[_Rows], name: str) -> float | None:
     """The feasible value of a limit of one question, over all its cases; None where another conflict remains.
 
     For a model's limit the factor by which it is missed.
     """
+    asked = _without_zero(problem.question, name)
+    if asked is not problem.question:
+        every = [batch.alone(case, None) for case in batch.cases(formulate(asked))]
+        parts = [_rows(b, conflicts.ONE, parts[0].solve, parts[0].ended) for b in every]
     found = float(_of_rows(parts, name)[0])
     return found if math.isfinite(found) else None
+
+
+def _without_zero(question: Question, name: str) -> Question:
+    """The question with an upper limit of 0 at 1: what a value would have to be is no multiple of 0."""
+    bound = evaluation.bounds(question).get(name, (None, None))[1]
+    zero = bound is not None and name != HALVINGS.name and np.less(plain(bound), LEAST_DIVISOR)
+    if not np.any(zero):
+        return question
+    there = Many(np.where(zero, 1.0, plain(bound))) if isinstance(bound, Many) else 1.0
+    return with_limit(question, RowKey(name, "max"), there)
 
 
 def of_batch(cases: Sequence[Batch], names: tuple[str, ...], members: Bools, solve: Solver) -> Array:
@@ -95,14 +110,15 @@ def of_batch(cases: Sequence[Batch], names: tuple[str, ...], members: Bools, sol
         points = np.flatnonzero(members[:, i])
         if points.size:
             own, kinds, which = _merged(cases, name, points)
-            found[points, i] = _of_rows([_rows(b, kinds, solve) for b in own], name)[which]
+            if own:
+                found[points, i] = _of_rows([_rows(b, kinds, solve) for b in own], name)[which]
     return found
 
 
 def _merged(cases: Sequence[Batch], name: str, points: Indices) -> tuple[Sequence[Batch], Indices, Indices]:
     """The cases of points without those that differ in a limit of one end only, stated once (see ``apart_but_for``).
 
-    And the places of points in them, and which of these each point is like.
+    And the places of points in them, and which of these each point is like. No cases where they cannot be stated.
     """
     asked, none = divided.at(cases[0].question, points), (cases, points, np.arange(points.size))
     ends = [
@@ -112,11 +128,14 @@ def _merged(cases: Sequence[Batch], name: str, points: Indices) -> tuple[Sequenc
         if x.name == name and end is not None
     ]
     found = apart_but_for(asked, RowKey(name, ends[0])) if len(ends) == 1 and name != HALVINGS.name else None
-    if found is None:
+    above_0 = _without_zero(asked, name)
+    if found is None and above_0 is asked:
         return none
-    loose, kinds, which = found
+    loose, kinds, which = (above_0, none[2], none[2]) if found is None else found
     made = batch.of_question([b.problem for b in cases], divided.at(loose, kinds), (kinds.size,))
-    return none if made is None else (made, np.arange(kinds.size), which)
+    if made is None:
+        return none if above_0 is asked else ((), kinds, which)
+    return made, np.arange(kinds.size), which
 
 
 def _of_rows(parts: Sequence[_Rows], name: str) -> Array:
