@@ -255,8 +255,17 @@ def bound_of(question: Question, key: RowKey) -> Any:
 
 
 def relaxed(question: Question, key: RowKey, factor: Any) -> Any:
-    """The value of a limit or bound of the user's that gives by a factor: an upper one grows, a lower one falls."""
+    """The value of a limit or bound of the user's that gives by a factor: an upper one grows, a lower one falls.
+
+    The row of what may be negative is linear in it (see ``evaluation.ratios``): 2 less its share where that points the
+    other way, and nothing that a value follows from where it is to be 0 (NaN).
+    """
     bound = bound_of(question, key)
+    if composed.may_be_negative(question.model, key.name):
+        b = np.asarray(plain(bound), dtype=float)
+        b = b.reshape(-1) if b.ndim else b
+        found = np.where((b > 0) == (key.side == "max"), b * factor, b * (2.0 - factor))
+        return np.where(b == 0.0, np.nan, found)[()]
     return bound * factor if key.side == "max" else bound / factor
 
 

@@ -15,16 +15,18 @@ from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Maximum
 from formulations.arithmetics.many import plain
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.programs.program import Program, branches, of_limits
+from formulations.programs.program import Program, branches, of_limits, program
 from formulations.programs.row_ends import refuted
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
+from scenarios.define import composed
 from scenarios.question import Question
 from solvers import boxes
 from solvers.judgement import bound_of
 from solvers.linear import highs, large_numbers, milp
 from solvers.linear.linear_program import End, Numbers, Result, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
+from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
 
 ENOUGH_MISSED = 1e-7
@@ -73,6 +75,7 @@ def loosest_feasible_value(
         p = made()
         if p is None or p.open:
             continue
+        p = _off_zero(p, name)
         value, u = feasible_value_and_design(p, name, unknown)
         if u is not None and not milp.at_searched_end(p, u).any():
             return value
@@ -174,6 +177,15 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
     value = float(feasible_values(p.question, p.keys, [name], factor)[name][0])
     met = [best for best in least.values() if best.u is not None]
     return (value, min(met, key=lambda best: best.value).u) if met else (None, None)
+
+
+def _off_zero(p: Program, name: str) -> Program:
+    """The same with a limit of 0 on what may be negative at 1: of 0 no value is a share."""
+    ends = zip(("min", "max"), evaluation.bounds(p.question).get(name, (None, None)), strict=True)
+    zero = [side for side, end in ends if end == 0.0]
+    if not zero or not composed.may_be_negative(p.question.model, name):
+        return p
+    return program(with_limit(p.question, RowKey(name, zero[0]), 1.0), searched=True)
 
 
 def has_value(under: Array | None, u: Array) -> Bools:

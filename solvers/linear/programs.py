@@ -179,6 +179,7 @@ def _changes(
         if key.side == "model" or limits[label].elasticity is not None:
             continue
         changed = milp_explained.next_change(p, best, key)
-        if changed is not None:
-            found[label] = judgement.relaxed(p.question, key, changed[0]), to_user(p, changed[1])
+        at = math.nan if changed is None else float(judgement.relaxed(p.question, key, changed[0]))
+        if changed is not None and math.isfinite(at):
+            found[label] = at, to_user(p, changed[1])
     return found

@@ -19,8 +19,10 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.row_keys import RowKey
+from scenarios.define import composed
 from scenarios.question import HALVINGS, Decision, Question
 from solvers.geometric.kernel import gp
+from solvers.judgement import relaxed
 from solvers.patterns import groups
 
 FEW_LIMITS, FEW_SEARCHED = 10, 8
@@ -390,6 +392,9 @@ def value_at(question: Question, key: RowKey, factor: Array, *, minded: bool = F
     with np.errstate(all="ignore"):
         if key.name == HALVINGS.name:
             return np.asarray(bound + toward * np.log(factor) / math.log(2.0))
+        if composed.may_be_negative(question.model, key.name):
+            # a row of what may be negative is linear in it (``evaluation.ratios``)
+            return np.asarray(relaxed(question, key, factor))
         found = np.where(bound > 0, bound * factor**toward, bound + (factor - 1.0) * toward)
     own = next((d for d in question.decide if d.name == key.name and (d.integer or d.values)), None)
     if own is None:

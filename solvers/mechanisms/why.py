@@ -22,6 +22,7 @@ from formulations import evaluation
 from formulations.arithmetics.many import Many, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
+from scenarios.define import composed
 from scenarios.question import Question
 from solvers import side_by_side
 from solvers.mechanisms.conflicts import (
@@ -255,6 +256,8 @@ def _given(question: Question, name: str, values: Array) -> Array:
         bound = np.ravel(np.asarray(plain(end), dtype=float))
         with np.errstate(all="ignore"):
             factor = np.where(bound > 0, (values / bound) ** sign, 1.0 + sign * (values - bound))
+            if composed.may_be_negative(question.model, name):
+                factor = 1.0 + sign * (values - bound) / np.where(bound == 0.0, 1.0, np.abs(bound))
         found = np.where(sign * (values - bound) > 0, factor, found)
     return found
 

@@ -109,3 +109,44 @@ def test_limits_with_structure_are_explained_by_it_whatever_is_sought() -> None:
     least_energy = dse.solve(asked("rest", "min", 0.0, objective={"minimize": "energy"})).objective
     assert found.conflicts == (("rest",),)
     assert found.conflict["rest"] == pytest.approx(50.0 - least_energy, rel=1e-6)
+
+
+BLOCKS: dict[str, Any] = {
+    "model": "blocks",
+    "given": {"flops": "1 Pflop", "bytes": "1 TB"},
+    "machine": {"titan": "gtx-titan-choi2014", "apu": "apu-gpu-choi2014"},
+    "objective": {"minimize": "energy"},
+}
+PARTITION: dict[str, Any] = {
+    "model": "partition",
+    "machine": {"cpu": "i7-2600k-tang2017", "gpu": "gtx-750-tang2017"},
+    "given": {"regions": [{"name": "a", "flops": "90 Gflop", "bytes": "14 GB"}]},
+    "objective": {"minimize": "energy"},
+}
+
+
+@pytest.mark.parametrize(
+    ("base", "kept", "definition", "side", "bounds"),
+    [
+        (BLOCKS, {"blocks": {"max": 5}}, "3 - time / 100 s", "min", [2.98, 2.7]),
+        (BLOCKS, {"blocks": {"max": 5}}, "0.3 - time / 100 s", "min", [-0.1, 0.0, 0.2]),
+        (BLOCKS, {"blocks": {"max": 5}}, "time / 100 s - 0.3", "max", [-0.2, 0.0, 0.05]),
+        (PARTITION, {}, "3 - time / 1 s", "min", [2.99, 3.5]),
+        (PARTITION, {}, "time / 1 s - 1.5 * energy / 100 J", "max", [-5.0, -1.0]),
+    ],
+)
+def test_of_linear_programs_the_value_that_would_do_is_the_least_of_the_difference(
+    base: dict[str, Any], kept: dict[str, Any], definition: str, side: str, bounds: list[float]
+) -> None:
+    def limited(bound: float, **more: Any) -> dict[str, Any]:
+        return {**base, "define": {"dd": definition}, "limits": {**kept, "dd": {side: bound}}, **more}
+
+    axis = {"b": {"path": f"limits.dd.{side}", "values": bounds}}
+    swept = dse.sweep(limited(bounds[0], sweep=axis), progress=False)
+    place = [str(n) for n in swept["limit"].values].index("dd")
+    for i, bound in enumerate(bounds):
+        value = dse.solve(limited(bound)).conflict["dd"]
+        tighter = value + (1e-5 if side == "min" else -1e-5) * abs(value)
+        assert dse.solve(limited(value)).status == "optimal"
+        assert dse.solve(limited(tighter)).status == "infeasible"
+        assert float(swept["would_do"].values[i, place]) == pytest.approx(value, rel=1e-7)
