@@ -36,7 +36,7 @@ PROVED_APART = 2 * program_search.SEARCH_STEP
 
 # 16 settings for each of 5 phases and all of 20 regions are within it
 MOST_COMBINED = 2**20
-MOST_LISTED = 20_000
+TRIED_COMBINATIONS = 20_000
 """Combinations of a question that is no program, beyond which points of its front are searched."""
 ROW_HOLDS = 1e-9
 DISTINCT_DIGITS = 12
@@ -186,7 +186,11 @@ def listed(question: Question, report: Callable[[], None] = lambda: None) -> Pro
     ways = combinations(question) if choices.categorical(question) else iter([({}, question)])
     for chosen, asked in itertools.islice(ways, COMBINATIONS + 1):
         of = designs.everything(asked) if asked.decide else Grid((), ())
-        if of is None or sum(m.size for m in menus) + of.size > MOST_LISTED or len(owners) == COMBINATIONS:
+        if (
+            of is None
+            or sum(m.size for m in menus) + of.size > TRIED_COMBINATIONS
+            or len(owners) == COMBINATIONS
+        ):
             return None
         owners.append(Owner(asked, chosen, None, None))
         menus.append(of)

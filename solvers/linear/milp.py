@@ -167,9 +167,7 @@ def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None
     if not found:
         return Result(End.INFEASIBLE)
     best = min(found, key=lambda b: b.value)
-    if start is not None and best.value - float(goal @ start) / float(under @ start) > EQUAL_RATIOS * abs(
-        best.value
-    ):
+    if start is not None and best.value - ratio_at(goal, under, start) > EQUAL_RATIOS * abs(best.value):
         # the start meets the rows by rounding only
         return least(p, n, goal, under)
     equals = tuple(b for b in found if b is not best and b.value <= best.value * (1.0 + EQUAL_RATIOS))
@@ -177,6 +175,12 @@ def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None
         best, *rest = sorted((_sharp(b, goal, under) for b in (best, *equals)), key=lambda b: b.value)
         equals = tuple(rest)
     return replace(best, bound=min(best.value, *(b.bound for b in found)), equals=equals)
+
+
+def ratio_at(goal: Array, under: Array, u: Array) -> float:
+    """The ratio at a design; infinite where its divisor is 0."""
+    divisor = float(under @ u)
+    return float(goal @ u) / divisor if divisor else math.inf
 
 
 def _sharp(best: Result, goal: Array, under: Array) -> Result:
@@ -193,7 +197,7 @@ def _listed(n: Numbers, goal: Array, under: Array, start: Array | None) -> Numbe
     """The same between the ends of the whole parts as good as ``start`` that it has, if they are few; None for none."""
     if not n.integer.any():
         return n
-    at = math.inf if start is None else float(goal @ start) / float(under @ start)
+    at = math.inf if start is None else ratio_at(goal, under, start)
     row = goal - (at + 2.0 * EQUAL_RATIOS * abs(at)) * under if math.isfinite(at) else goal[:0]
     parts = whole_parts.whole_parts(n.with_rows(row) if row.size else n)
     if parts is None or not len(parts):
@@ -213,7 +217,7 @@ def ratio(
     its bound then shows that none is below that of ``start``. ``rough``: what can be divided may be as a search over
     whole numbers leaves it.
     """
-    reached = math.inf if start is None else float(goal @ start) / float(under @ start)
+    reached = math.inf if start is None else ratio_at(goal, under, start)
     reached += 2.0 * EQUAL_RATIOS * abs(reached)
     inverse = bool(under[:-1].any())
     if not inverse or not goal[:-1].any():

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_questions import kinds, regions, toy
 
+import dse
 from dse.models.arithmetic import differs, maximum, minimum, per, pick, some
 from formulations.arithmetics.forms import Some
 from formulations.programs.program import program
@@ -337,3 +338,16 @@ def test_one_amount_is_there_once_however_often_it_is_asked_for() -> None:
     assert s.variables["y"] == 0.0
     assert s.metrics["time"] == pytest.approx(0.5)
     assert s.ranges["y"] == pytest.approx((0.0, 1e5))
+
+
+def test_ties_of_a_design_at_a_standstill_are_settled_by_designs_that_move() -> None:
+    """Free shares may be 0, where a time is infinite: an objective without time has such designs among its best."""
+    asked = {
+        "model": "blocks",
+        "machine": {"a": "nehalem-choi2014", "b": "nuc-cpu-choi2014"},
+        "given": {"flops": "1 Pflop", "intensity": 16, "sharing": "free"},
+        "objective": {"minimize": "blocks"},
+    }
+    found = dse.solve(asked)
+    assert found.status == "optimal"
+    assert found.objective == 1.0
