@@ -48,6 +48,8 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
     best = milp.least(asked, milp.numbers(p), goal, under)
     if best.end is End.UNBOUNDED:
         return Settled(_unbounded(p, best.ray), {})
+    if p.sign < 0 and not math.isfinite(best.value) and not evaluation.inverted(p.question):
+        return _of_negatives(p, ties=ties)
     if best.u is None:
         ended = _infeasible(p)
         if ended.status is Status.INFEASIBLE or p.integer.any():
@@ -70,6 +72,16 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
         return Settled(Outcome(Status.FEASIBLE, p.design(chosen.u), None, text, SOLVER), chosen.ranges)
     outcome = Outcome(Status.OPTIMAL, p.design(chosen.u), to_user(p, best.bound), proof(p), SOLVER)
     return Settled(outcome, chosen.ranges, best, chosen.u, chosen.rest)
+
+
+def _of_negatives(p: Program, *, ties: bool) -> Settled:
+    """The optimum of what is negative at best: its negative is made least, where one over it has no value."""
+    assert p.goal is not None, "something is made greatest"
+    assert p.under is not None, "something is made greatest"
+    found = optimise(replace(p, goal=-p.under, under=p.goal, sign=1), ties=ties)
+    bound = found.outcome.bound
+    # what limits are worth is told of ratios alone
+    return Settled(replace(found.outcome, bound=None if bound is None else -bound), found.ranges)
 
 
 def needed_ends(endless: Program, best: Result) -> Array:

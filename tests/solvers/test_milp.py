@@ -351,3 +351,39 @@ def test_ties_of_a_design_at_a_standstill_are_settled_by_designs_that_move() -> 
     found = dse.solve(asked)
     assert found.status == "optimal"
     assert found.objective == 1.0
+
+
+@pytest.mark.parametrize(
+    ("machine", "given", "limits", "definition"),
+    [
+        (
+            {"titan": "gtx-titan-choi2014"},
+            {"flops": "1 Pflop", "bytes": "1 TB"},
+            {"blocks": {"max": 5}},
+            "0.3 - time / 100 s",
+        ),
+        (
+            {"cpu": "i7-2600k-tang2017", "gpu": "gtx-750-tang2017"},
+            {"regions": [{"name": "a", "flops": "90 Gflop", "bytes": "14 GB"}]},
+            {},
+            "0.1 - time / 1 s",
+        ),
+    ],
+    ids=["blocks", "partition"],
+)
+def test_what_is_negative_at_best_is_made_greatest(
+    machine: dict[str, Any], given: dict[str, Any], limits: dict[str, Any], definition: str
+) -> None:
+    asked = {
+        "model": "blocks" if limits else "partition",
+        "machine": machine,
+        "given": given,
+        "limits": limits,
+        "define": {"margin": definition, "excess": f"0 - ({definition})"},
+    }
+    found = dse.solve({**asked, "objective": {"maximize": "margin"}})
+    least = dse.solve({**asked, "objective": {"minimize": "excess"}})
+    assert found.status == least.status == "optimal"
+    assert found.objective < 0.0
+    assert found.objective == pytest.approx(-least.objective, rel=1e-9)
+    assert found.bound == pytest.approx(found.objective, rel=1e-6)
