@@ -102,7 +102,7 @@ def opened(grid: Grid, kept: Sequence[int], problem: Problem) -> Open:
         {RowKey(aim.name, aim.side): name for aim, name in aims if aim.kind == "limit"},
         {a.name: (min(map(float, a.values)), max(map(float, a.values))) for a in named.values()},
     )
-    log_program(problem.question, swept=swept)
+    log_program(problem.question, swept=swept, exact=False)
     return Open(swept, {}, at, docs)
 
 

@@ -10,7 +10,7 @@ from dse.system.records import dataclass
 from results.solution import Status
 from results.telling.facts import NextBest
 
-ENUMERATION = "enumeration"
+ENUMERATION, BY_INTERVALS, BY_SCIP = "enumeration", "interval branch and bound", "SCIP"
 OF_SETS = "dse sets of things"
 """The solver of answers for which every design was tried."""
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3

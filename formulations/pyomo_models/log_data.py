@@ -14,12 +14,16 @@ GOAL = "goal"
 Linear = dict[str, float]
 LEAST_LOG, LARGEST_LOG = -745.2, 709.78
 """Logarithms of all floats above 0 are between these."""
+CUT_LOG = 700.0
+"""What log variables of a model for other solvers are cut at."""
 WIDEST_LOG = 1e18
 """Beyond this no log variable goes: to SCIP 1e20 is infinite."""
 
 
-def within_reach(low: float, high: float) -> tuple[float, float]:
-    """Return the ends of a log variable as they are: nearer ones would cut designs away."""
+def within_reach(low: float, high: float, *, exact: bool) -> tuple[float, float]:
+    """Return the ends of a log variable as they are: nearer ones, unless ``exact``, cut designs away."""
+    if not exact:
+        return max(low, -CUT_LOG), min(high, CUT_LOG)
     if not -WIDEST_LOG <= low <= high <= WIDEST_LOG:
         raise NotPosynomial("an exponential or a logarithm of what has no ends")
     return low, high

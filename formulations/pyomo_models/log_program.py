@@ -38,14 +38,14 @@ from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
 GOAL_END = 1e15
-MOST_FACTORS = 8
-"""Powers up to this are products where what is raised may be 0 or negative."""
+MOST_FACTORS = 8  # powers up to this are products of what may be 0 or negative
 
 
 @dataclass(slots=True)
 class _Builder:
-    """Collects auxiliary log variables and what defines each of them."""
+    """Collects auxiliary log variables and what defines each of them; ``exact``: see ``log_program``."""
 
+    exact: bool = True
     variables: dict[str, LogVariable] = field(default_factory=dict)
     equations: dict[str, LogRow] = field(default_factory=dict)
     maxima: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -156,10 +156,10 @@ class Expression(Operators):
         sign = _certain_sign(self)
         if sign == -1 and e.is_integer():
             return (-self) ** e * (-1.0) ** (e % 2)
-        if sign is None:
+        if sign is None and e.is_integer() and 0 < e <= MOST_FACTORS:
             # a logarithm would cut away the designs at which this is 0 or negative
-            if e.is_integer() and 0 < e <= MOST_FACTORS:
-                return self * self ** (e - 1.0)
+            return self * self ** (e - 1.0)
+        if sign is None and self.program.exact:
             raise NotPosynomial(f"the power {e:g} of what may be 0 or negative")
         (t,) = self.monomial().terms
         return Expression(
@@ -188,7 +188,8 @@ class Expression(Operators):
         low = _range_of_terms(self.terms, box, shift_low).lo
         # what may be 0 or negative has a logarithm down to that of the least float
         least = math.log(low) + shift_low if low > 0 else LEAST_LOG
-        return within_reach(least, math.log(high) + shift if high > 0 else LEAST_LOG)
+        most = math.log(high) + shift if high > 0 else LEAST_LOG
+        return within_reach(least, most, exact=self.program.exact)
 
 
 def _collected(terms: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -239,7 +240,7 @@ def log(x: Expression) -> Any:
 def exp(x: Expression) -> Any:
     """Exponential: a log variable that equals the expression."""
     value = _range_of_terms(x.terms, x.program.box(), 0.0)
-    name = x.program.add(*within_reach(float(value.lo), float(value.hi)))
+    name = x.program.add(*within_reach(float(value.lo), float(value.hi), exact=x.program.exact))
     own = Term(-1.0, 0.0, {}, ({name: 1.0},))
     x.program.equations[name] = LogRow("", "", (*x.terms, own), 0.0, True, name)
     return Expression(x.program, (Term(1.0, 0.0, {name: 1.0}),))
@@ -301,15 +302,16 @@ def log_program(
     question: Question,
     box: Mapping[str, tuple[float, float]] | None = None,
     swept: Swept | None = None,
+    *,
+    exact: bool = True,
 ) -> LogProgram:
     """Write a question as sums of exponentials by running its model's own equations.
 
     ``box``: SI bounds of decided variables where they are known to be tighter than domain and user's bounds.
-    ``swept``: numbers that stay open.
-    Raises CannotTake where a decided variable is a choice among names, and NotPosynomial where the question
-    turns on a step (which of two quantities is the larger, as a number).
+    ``swept``: numbers that stay open. ``exact``: else what is divided by is above 0, and logarithms end at 700.
+    Raises CannotTake for a choice among names, and NotPosynomial where a step decides (which quantity is larger).
     """
-    program = _Builder()
+    program = _Builder(exact)
     for d in question.decide:
         program.variables[d.name] = _log_variable(question, d, (box or {}).get(d.name))
     x = {d.name: Expression(program, (Term(1.0, 0.0, {d.name: 1.0}),)) for d in question.decide}

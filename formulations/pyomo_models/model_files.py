@@ -65,7 +65,7 @@ def logarithmic(problem: Problem) -> str:
     """How the objective in SI follows from that of a written log program; empty for other problems."""
     if problem.program is not None or problem.kind in {Kind.LP, Kind.MILP}:
         return ""
-    program = log_program(problem.question)
+    program = log_program(problem.question, exact=False)
     if not program.goal:
         return ""
     value = f"{'-' if program.sign < 0 else ''}(that of the file)"

@@ -133,7 +133,7 @@ def _of_logarithms(
     *,
     disjunctions: bool,
 ) -> pyo.ConcreteModel:
-    program = log_program(question, box, left.swept)
+    program = log_program(question, box, left.swept, exact=False)
     m = pyo.ConcreteModel()
     decided = {d.name for d in question.decide}
     ends = {v.name: (math.exp(v.low), math.exp(v.high)) for v in program.variables if v.name in decided}

@@ -18,9 +18,9 @@ from solvers import beyond, boxes, judgement
 from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes, Found
-from solvers.outcome import INFEASIBLE, Outcome
+from solvers.outcome import BY_INTERVALS, INFEASIBLE, Outcome
 
-SOLVER = "interval branch and bound"
+SOLVER = BY_INTERVALS
 MOST_BOXES = 200_000
 
 

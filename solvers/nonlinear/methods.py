@@ -13,7 +13,7 @@ from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes, designs, enumeration, judgement
 from solvers.designs import Grid
-from solvers.outcome import Outcome
+from solvers.outcome import BY_INTERVALS, BY_SCIP, Outcome
 
 FEW_FREE, SHORT_SEARCH = 3, 3000
 
@@ -92,10 +92,8 @@ def short_optimum(question: Question) -> Outcome | None:
 
 def settles_ties(question: Question, solver: str) -> bool:
     """Whether what a solver hands out of designs that are as good goes by the order of ties."""
-    from solvers.nonlinear import interval, scip
-
     # with gaps between all values intervals meet all designs that are as good
-    return solver != scip.SOLVER and (solver != interval.SOLVER or not designs.free(question))
+    return solver != BY_SCIP and (solver != BY_INTERVALS or not designs.free(question))
 
 
 def _answered_by_scip(question: Question, tried: Sequence[Outcome]) -> Outcome:

@@ -29,10 +29,10 @@ from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes, judgement
-from solvers.outcome import Outcome
+from solvers.outcome import BY_SCIP, Outcome
 from solvers.sampling import descent
 
-SOLVER = "SCIP"
+SOLVER = BY_SCIP
 SCIP_GAP = 1e-7
 TOLERANCE = 1e-9
 GRACE = 20.0
