@@ -21,6 +21,7 @@ from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.problem import Problem, moved
 from formulations.row_keys import RowKey
+from scenarios.define import composed
 from scenarios.question import HALVINGS, Decision, Limit, Question
 from solvers.judgement import Judged, bound_of
 from solvers.mechanisms import dual_ends
@@ -50,12 +51,13 @@ def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
 
 
 def of_differences(case: Problem, keys: Sequence[RowKey]) -> list[int]:
-    """Return the places of the limits on what is no ratio of posynomials: their rows are no ratios to their bounds."""
-    return [
-        k
-        for k, key in enumerate(keys)
-        if key.side in ("min", "max") and key.name != HALVINGS.name and key.name not in case.known
-    ]
+    """Return the places of the limits on what is no ratio of posynomials: their rows are no ratios to their bounds.
+
+    And of those on definitions that are none at other numbers, of which ``judgement.relaxed`` reads the bounds alike.
+    """
+    user, model = ("min", "max"), case.question.model
+    asked = [(k, key.name) for k, key in enumerate(keys) if key.side in user and key.name != HALVINGS.name]
+    return [k for k, name in asked if name not in case.known or composed.may_be_negative(model, name)]
 
 
 def shares_of_bounds(case: Problem, judged: Judged, y: Array, keys: Sequence[RowKey]) -> Array:
