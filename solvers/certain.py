@@ -28,8 +28,7 @@ from solvers.explaining import explanation, wider
 from solvers.explaining.wider import Tried
 from solvers.geometric import cases, structured
 from solvers.geometric.programs import relaxed_limits, ties
-from solvers.mechanisms.conflicts import may_be
-from solvers.mechanisms.why import Why, explained, remembered
+from solvers.mechanisms.why import Why, between_allowed, explained, remembered
 from solvers.nonlinear import methods
 from solvers.outcome import OF_SETS, Conflicts, Outcome
 
@@ -102,21 +101,15 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         given={n: float(v) for n, v in families.given_of(question).items()},
         menus=families.menus_of(question.model),
         whole=tuple(d.name for d in question.decide if d.integer),
-        between=_between_allowed(question, solution.conflict),
+        between=between_allowed(question, solution.conflict),
         alternatives=tuple(
-            replace(a, between=_between_allowed(question, a.conflict)) for a in solution.alternatives
+            replace(a, between=between_allowed(question, a.conflict)) for a in solution.alternatives
         ),
         meanings={x.name: x.meaning for x in question.model.limits if x.name in solution.conflict},
         divisions=divisions(
             question.model.limits, {**question.given, **solution.metrics, **solution.variables}
         ),
     )
-
-
-def _between_allowed(question: Question, needed: Mapping[str, float | None]) -> tuple[str, ...]:
-    """What is decided and would have to have a value that it may not have, whatever the bounds on it."""
-    values = ((d, needed.get(d.name)) for d in question.decide)
-    return tuple(d.name for d, value in values if value is not None and not may_be(d, value))
 
 
 def sources_of(question: Question, variables: Mapping[str, float | str]) -> Mapping[str, str]:

@@ -369,14 +369,6 @@ def allowed(d: Decision, side: str, values: Array) -> Array:
     return np.where(at >= 0, listed[np.maximum(at, 0)], values)
 
 
-def may_be(d: Decision, value: float) -> bool:
-    """Whether a decided number may have a value, whatever the bounds on it."""
-    beyond = d.values is not None and d.endless and not d.values[0] <= value <= d.values[-1]
-    if d.values is not None and not beyond:
-        return bool(np.isclose(d.values, value, rtol=NEXT_TO, atol=0.0).any())
-    return not d.integer or math.isclose(value, round(value), rel_tol=NEXT_TO)
-
-
 def value_at(question: Question, key: RowKey, factor: Array, *, minded: bool = False) -> Array:
     """The factor by which a limit would have to give as the value that it would need, of one question or of many.
 

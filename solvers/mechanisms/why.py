@@ -23,12 +23,13 @@ from formulations.arithmetics.many import Many, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from scenarios.define import composed
-from scenarios.question import Question
+from scenarios.question import Decision, Question
 from solvers import side_by_side
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
     CANNOT_HOLD,
     FEW_LIMITS,
+    NEXT_TO,
     NOT_KNOWN,
     ONE,
     Feasible,
@@ -276,3 +277,17 @@ def apart_but_for(question: Question, key: RowKey) -> tuple[Question, Indices, I
         return None
     loose = with_limit(question, key, Many(np.ones_like(several[0].values)))
     return loose, *divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})
+
+
+def between_allowed(question: Question, needed: Mapping[str, float | None]) -> tuple[str, ...]:
+    """What is decided and would have to have a value that it may not have, whatever the bounds on it."""
+    values = ((d, needed.get(d.name)) for d in question.decide)
+    return tuple(d.name for d, value in values if value is not None and not _may_be(d, value))
+
+
+def _may_be(d: Decision, value: float) -> bool:
+    """Whether a decided number may have a value, whatever the bounds on it."""
+    beyond = d.values is not None and d.endless and not d.values[0] <= value <= d.values[-1]
+    if d.values is not None and not beyond:
+        return bool(np.isclose(d.values, value, rtol=NEXT_TO, atol=0.0).any())
+    return not d.integer or math.isclose(value, round(value), rel_tol=NEXT_TO)
