@@ -257,8 +257,8 @@ def bound_of(question: Question, key: RowKey) -> Any:
 def relaxed(question: Question, key: RowKey, factor: Any) -> Any:
     """The value of a limit or bound of the user's that gives by a factor: an upper one grows, a lower one falls.
 
-    The row of what may be negative is linear in it (see ``evaluation.ratios``): 2 less its share where that points the
-    other way, and nothing that a value follows from where it is to be 0 (NaN).
+    The row of a limit on what may be negative is linear in its value (see ``evaluation.ratios``): value / bound, or
+    2 - value / bound where the quotient would turn the limit round. NaN where the bound is 0.
     """
     bound = bound_of(question, key)
     if composed.may_be_negative(question.model, key.name):

@@ -153,7 +153,7 @@ def next_changes(question: Question, now: float) -> dict[str, tuple[float, float
             continue
         # a limit that a design meets to the last digit is met by rounding only
         far = judgement.relaxed(question, key, least * (1.0 + PAST))
-        # of a limit of 0 on what may be negative no value is a share
+        # no value is a multiple of a bound of 0
         moved = optimum(with_limit(question, key, far)) if np.isfinite(far) else None
         if moved is not None and moved.bound is not None:
             found[evaluation.label(key, keys)] = (judgement.relaxed(question, key, least), moved.bound)

@@ -180,7 +180,7 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
 
 
 def _off_zero(p: Program, name: str) -> Program:
-    """The same with a limit of 0 on what may be negative at 1: of 0 no value is a share."""
+    """The same with a bound of 0 on what may be negative replaced by 1: no value is a multiple of a bound of 0."""
     ends = zip(("min", "max"), evaluation.bounds(p.question).get(name, (None, None)), strict=True)
     zero = [side for side, end in ends if end == 0.0]
     if not zero or not composed.may_be_negative(p.question.model, name):

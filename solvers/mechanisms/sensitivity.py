@@ -53,7 +53,8 @@ def limit_elasticity(judged: Judged, key: RowKey, multiplier: Array) -> Array:
 def of_differences(case: Problem, keys: Sequence[RowKey]) -> list[int]:
     """Return the places of the limits on what is no ratio of posynomials: their rows are no ratios to their bounds.
 
-    And of those on definitions that are none at other numbers, of which ``judgement.relaxed`` reads the bounds alike.
+    Definitions that may be negative count even where nothing is subtracted at these numbers: ``judgement.relaxed``
+    treats them all alike.
     """
     user, model = ("min", "max"), case.question.model
     asked = [(k, key.name) for k, key in enumerate(keys) if key.side in user and key.name != HALVINGS.name]
