@@ -8,23 +8,27 @@ exist, because another conflict remains.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from dse.system.arrays import Bools
+from dse.system.arrays import Array, Bools, Indices, Points
 from formulations import evaluation, handover
 from formulations.arithmetics.many import plain
 from formulations.grids.over_grid import spread
 from formulations.problem import formulate
+from formulations.row_keys import RowKey
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
 from results.solution import Status
 from results.telling.limits import base_name
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers.certain import answer, why_without_design
+from solvers.judgement import bound_of
 from solvers.many_points.blocks import Block
 from solvers.mechanisms.conflicts import ONE
-from solvers.mechanisms.why import over_choices
+from solvers.mechanisms.sensitivity import with_limit
+from solvers.mechanisms.why import apart_but_for_bound, over_choices
 
 ALONE = "a feasible value, sought for one point by itself"
 
@@ -33,17 +37,55 @@ def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays
     """Fill in what a way for whole blocks left open, point by point; ``left``: points that are solved anew anyway."""
     if "would_do" not in arrays or "binding" not in arrays or "status" not in arrays:
         return
-    values, clash = arrays["would_do"], arrays["binding"] == CONFLICTING
+    values = arrays["would_do"].reshape(-1, len(plan.limits))
     none = (arrays["status"] == STATUS_CODES[Status.INFEASIBLE]) & ~left
-    places = np.argwhere(none & (clash & np.isnan(values)).any(-1))
-    handover.hand_over(ALONE, len(places))
-    for where in map(tuple, places.tolist()):
-        open_ones = np.flatnonzero(clash[where] & np.isnan(values[where]))
-        names = dict.fromkeys(base_name(plan.limits[i]) for i in open_ones)
-        place = tuple(s.start + i for s, i in zip(region, where, strict=True))
-        by_name = at(grid.question(place), tuple(names))
-        values[where][open_ones] = [by_name[base_name(plan.limits[i])] for i in open_ones]
+    clash = (arrays["binding"] == CONFLICTING) & none[..., None]
+    open_ones = clash.reshape(values.shape) & np.isnan(values)
+    block = Block(spread(grid), region)
+    for group in block.alike() if open_ones.any() else ():
+        _complete_alike(block, plan, values, open_ones, group[open_ones[group].any(1)])
     values[~np.isfinite(values)] = np.nan
+
+
+def _complete_alike(block: Block, plan: Layout, values: Array, open_ones: Bools, points: Points) -> None:
+    """Fill in the values (N, limits) that are open at points of a block that differ in numbers only.
+
+    Where points share the value of a limit, it is asked once.
+    """
+    names, grid = [base_name(n) for n in plan.limits], block.grid
+    left = open_ones[points]
+    for name in dict.fromkeys(names):
+        sides = np.array([n == name for n in names])
+        some = points[left[:, sides].any(1)]
+        shared = _shared(block, name, some) if some.size > 1 else None
+        if shared is None:
+            continue
+        key, bound, first, which = shared
+        handover.hand_over(ALONE, first.size)
+        asked = (with_limit(grid.question(block.place(p)), key, bound) for p in some[first])
+        found = np.array([at(question, (name,))[name] for question in asked])[which]
+        values[some] = np.where(open_ones[some] & sides, found[:, None], values[some])
+        left &= ~sides
+    handover.hand_over(ALONE, int(left.any(1).sum()))
+    for point, mine in zip(points, left, strict=True):
+        if mine.any():
+            open_names = tuple(dict.fromkeys(n for n, here in zip(names, mine, strict=True) if here))
+            by_name = at(grid.question(block.place(point)), open_names)
+            values[point, mine] = [by_name[n] for n, here in zip(names, mine, strict=True) if here]
+
+
+def _shared(block: Block, name: str, points: Points) -> tuple[RowKey, Any, Indices, Indices] | None:
+    """Which of some points share the value that a limit needs (see ``apart_but_for_bound``); None where none do.
+
+    Also the bound at which it is asked, however the grid is cut: that at the first point of all.
+    """
+    first = block.grid.question((0,) * len(block.grid.shape))
+    found = apart_but_for_bound(block.question(points), name) if first.decide else None
+    if found is None or name not in evaluation.bounds(first):
+        return None
+    key, _, kinds, which = found
+    bound = bound_of(first, key)
+    return None if bound is None else (key, bound, kinds, which)
 
 
 def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays) -> None:

@@ -23,7 +23,7 @@ from formulations.arithmetics.many import Many, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from scenarios.define import composed
-from scenarios.question import Decision, Question
+from scenarios.question import HALVINGS, Decision, Question
 from solvers import side_by_side
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
@@ -277,6 +277,18 @@ def apart_but_for(question: Question, key: RowKey) -> tuple[Question, Indices, I
         return None
     loose = with_limit(question, key, Many(np.ones_like(several[0].values)))
     return loose, *divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})
+
+
+def apart_but_for_bound(question: Question, name: str) -> tuple[RowKey, Question, Indices, Indices] | None:
+    """The same of a limit of one end, after its key; of two ends the value depends on both bounds."""
+    ends = [
+        RowKey(name, side)
+        for x in question.limits
+        for side, end in (("min", x.minimum), ("max", x.maximum))
+        if x.name == name and end is not None
+    ]
+    found = apart_but_for(question, ends[0]) if len(ends) == 1 and name != HALVINGS.name else None
+    return None if found is None else (ends[0], *found)
 
 
 def between_allowed(question: Question, needed: Mapping[str, float | None]) -> tuple[str, ...]:

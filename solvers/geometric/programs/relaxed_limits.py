@@ -36,7 +36,7 @@ from solvers.geometric.programs.tree import LOOSE
 from solvers.judgement import bound_of
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import of_differences, with_limit
-from solvers.mechanisms.why import Why, any_of, apart_but_for, of_each
+from solvers.mechanisms.why import Why, any_of, apart_but_for_bound, of_each
 
 Allowed = Mapping[int, Array | None]
 Box = tuple[Array, Array, Allowed]
@@ -116,22 +116,16 @@ def of_batch(cases: Sequence[Batch], names: tuple[str, ...], members: Bools, sol
 
 
 def _merged(cases: Sequence[Batch], name: str, points: Indices) -> tuple[Sequence[Batch], Indices, Indices]:
-    """The cases of points without those that differ in a limit of one end only, stated once (see ``apart_but_for``).
+    """The cases of points without those that differ in a limit of one end only, once (see ``apart_but_for_bound``).
 
     And the places of points in them, and which of these each point is like. No cases where they cannot be stated.
     """
     asked, none = divided.at(cases[0].question, points), (cases, points, np.arange(points.size))
-    ends = [
-        side
-        for x in asked.limits
-        for side, end in (("min", x.minimum), ("max", x.maximum))
-        if x.name == name and end is not None
-    ]
-    found = apart_but_for(asked, RowKey(name, ends[0])) if len(ends) == 1 and name != HALVINGS.name else None
+    found = apart_but_for_bound(asked, name)
     above_0 = _without_zero(asked, name)
     if found is None and above_0 is asked:
         return none
-    loose, kinds, which = (above_0, none[2], none[2]) if found is None else found
+    loose, kinds, which = (above_0, none[2], none[2]) if found is None else found[1:]
     made = batch.of_question([b.problem for b in cases], divided.at(loose, kinds), (kinds.size,))
     if made is None:
         return none if above_0 is asked else ((), kinds, which)
