@@ -84,14 +84,14 @@ def possible(p: Program, n: Numbers, give: Any = 0.0) -> Numbers:
 def of_possible_entries(p: Program) -> Program:
     """The same, as a program: without the entries in what is minimised and in what ties go to, too."""
     n = possible(p, numbers(p, giving=True))
-    gone = np.append(n.high < p.high, False)
-
-    def kept(form: Array) -> Array:
-        return np.where(gone, 0.0, form)
-
-    goal, under = (None if form is None else kept(form) for form in (p.goal, p.under))
-    ties = tuple((name, kept(top), kept(bottom)) for name, top, bottom in p.ties)
+    goal, under = (None if form is None else of_possible(n, form) for form in (p.goal, p.under))
+    ties = tuple((name, of_possible(n, top), of_possible(n, bottom)) for name, top, bottom in p.ties)
     return replace(p, goal=goal, under=under, ties=ties)
+
+
+def of_possible(n: Numbers, form: Array) -> Array:
+    """A form without the columns that are 0 at every point: an entry of 1e30 leaves HiGHS no digit for the others."""
+    return np.where(np.append((n.low == 0.0) & (n.high == 0.0), False), 0.0, form)
 
 
 def kept_rows(

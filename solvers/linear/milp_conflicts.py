@@ -25,7 +25,7 @@ from solvers import boxes
 from solvers.judgement import bound_of
 from solvers.linear import highs, large_numbers, milp
 from solvers.linear.linear_program import End, Numbers, Result, constant_column
-from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, feasible_values, singly
+from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, TO_NOTHING, feasible_values, singly
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, of_each
 
@@ -167,11 +167,14 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
     def factor(k: int) -> Array:
         key = p.keys[k]
         assert key is not None, "only limits give"
-        least[k] = milp.least(p, milp.numbers(p, drop=[key]), p.numerators[k], p.denominators[k])
+        n = milp.numbers(p, drop=[key])
+        least[k] = milp.least(p, n, *(milp.of_possible(n, f[k]) for f in (p.numerators, p.denominators)))
         unknown.update([name] if least[k].end in (End.FAILED, End.UNBOUNDED) else [])
         u, ratio = least[k].u, least[k].value
         if u is None:
             return np.array([math.inf])
+        if math.isinf(ratio) and key.side == "min":
+            return np.array([TO_NOTHING])
         return np.array([ratio if has_value(p.under, u) else attained(p, key, ratio)])
 
     value = float(feasible_values(p.question, p.keys, [name], factor)[name][0])
@@ -200,7 +203,8 @@ def attained(p: Program, key: RowKey, ratio: float) -> float:
     """
     assert p.under is not None, "only an objective has a divisor"
     more = ratio * (1.0 + BEYOND_STANDSTILL)
-    at, beyond = (-highs.minimise(milp.numbers(p, factors={key: r}), -p.under).value for r in (ratio, more))
+    n = [milp.numbers(p, factors={key: r}) for r in (ratio, more)]
+    at, beyond = (-highs.minimise(each, -milp.of_possible(each, p.under)).value for each in n)
     return more if at < STANDSTILL * beyond else ratio
 
 

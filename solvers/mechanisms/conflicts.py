@@ -30,6 +30,8 @@ FEW_LIMITS, FEW_SEARCHED = 10, 8
 SETS_TOGETHER, ROWS_ASKED_TOGETHER = 4096, 16_384
 """Rows that are asked together: of how many sets by size, and at most."""
 CAN_HOLD, CANNOT_HOLD, NOT_KNOWN = 1, 0, -1
+TO_NOTHING = np.finfo(float).max
+"""The factor by which a lower limit gives where only 0 would do."""
 NEXT_TO = 1e-6
 """Relative distance from a value that a discrete variable may have, of what a search says of it."""
 ONE = np.zeros(1, dtype=np.intp)
@@ -388,6 +390,7 @@ def value_at(question: Question, key: RowKey, factor: Array, *, minded: bool = F
             # a row of what may be negative is linear in it (``evaluation.ratios``)
             return np.asarray(relaxed(question, key, factor))
         found = np.where(bound > 0, bound * factor**toward, bound + (factor - 1.0) * toward)
+    found = found if up else np.where(factor == TO_NOTHING, 0.0, found)
     own = next((d for d in question.decide if d.name == key.name and (d.integer or d.values)), None)
     if own is None:
         return found

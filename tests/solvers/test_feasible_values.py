@@ -215,3 +215,36 @@ def test_of_a_choice_too_no_other_bound_is_named_where_a_value_between_would_do(
     (refused,) = (a for a in found.alternatives if a.status is Status.INFEASIBLE)
     said = words.unless(found, refused.conflict, refused.between)
     assert said == f" unless time ≤ 45.11 ms or processors may be {refused.conflict['processors']:.6g}"
+
+
+TITANS_AND_BOARDS: dict[str, Any] = {
+    "model": "blocks",
+    "machine": {"titan": "gtx-titan-choi2014", "board": "arndale-gpu-choi2014"},
+    "given": {"flops": "10 Pflop", "bytes": "1 PB"},
+    "objective": {"minimize": "energy"},
+    "limits": {"time": {"max": "25 min"}, "power.titan": {"max": "181 W"}},
+}
+TITAN_WATTS = 259.469
+"""What one of the blocks draws at most (Choi et al. 2014, table I: constant power and power cap)."""
+
+
+@pytest.mark.parametrize(
+    ("titans", "would_do"),
+    [
+        # of four titans 1038 W were told: the other powers cost so much that HiGHS did not see one less
+        ({"powers_of": 2, "max": 4}, {"power.titan": TITAN_WATTS}),
+        ({"powers_of": 2, "max": 1000000}, {"power.titan": TITAN_WATTS}),
+        # without titans there is a design, and that was told of their upper bound, without a value
+        ({"min": 1, "max": 4}, {"power.titan": TITAN_WATTS, "count.titan": 0.0}),
+    ],
+    ids=["powers to 4", "powers to a million", "one at least"],
+)
+def test_what_would_do_of_few_blocks_of_a_kind(titans: dict[str, Any], would_do: dict[str, float]):
+    decide = {"count.titan": titans, "count.board": {"values": [2, 216, 892]}}
+    source = TITANS_AND_BOARDS | {"decide": decide}
+    assert dse.solve(source).conflict == pytest.approx(would_do)
+    for name, value in would_do.items():
+        eased = copy.deepcopy(source)
+        part = eased["limits"] if name in eased["limits"] else eased["decide"]
+        part[name]["max" if name == "power.titan" else "min"] = value
+        assert dse.solve(eased).status is Status.OPTIMAL
