@@ -77,8 +77,9 @@ def best_of(
     text = f"best of {told_of}; {best.certificate}"
     if changes is not None and status is Status.OPTIMAL and question.objectives:
         others = [q for k, (_, q) in enumerate(asked) if k != number]
-        told = changes(others, best) if best.solver == ENUMERATION else None
-        if told is None and any(state.next_change is not None for state in best.limits.values()):
+        listed = best.solver == ENUMERATION or not best.variables
+        told = changes(others, best) if listed else None
+        if told is None and (listed or any(state.next_change is not None for state in best.limits.values())):
             text = f"{text}; next changes are those of this choice: another choice may be better before"
         best = told or best
     variables = {**choice, **best.variables}

@@ -95,13 +95,15 @@ def _keys(question: Question) -> list[RowKey]:
 def over_choices(others: Sequence[Question], solution: Solution) -> Solution | None:
     """Return the best choice's solution with the limits at which another choice is better before it changes itself.
 
-    ``others``: the questions that the other choices leave. None where their designs are too many to be listed.
+    ``others``: the questions that the other choices leave. None where their designs are too many to be looked at.
     """
     assert solution.objective is not None, "the best choice has a design"
     for question in others:
         keys = _keys(question)
         listed = listed_changes(question, solution.objective, keys)
         if listed is None:
+            listed = searched_changes(question, solution.objective, keys)
+        if len(listed) < len(keys):
             return None
         told = {evaluation.label(k, keys): (k, v) for k, v in listed.items() if v is not None}
         goal = question.objectives[0]

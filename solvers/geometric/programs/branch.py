@@ -39,8 +39,8 @@ __all__ = [
 
 MOST_NODES = 12000
 """Nodes of one problem."""
-MOST_NODES_PER_POINT = 400
-"""Nodes of one of many points: what is not closed by then is left over."""
+MOST_NODES_PER_POINT, MOST_NODES_OF_A_SET = 400, 1200
+"""Nodes of one of many points: what is not closed by then is left over; and of some limits of one question."""
 CLOSE_OF_ONE = 1e-10
 """In logs of the goal, of one problem: what is closed to this is closed."""
 NODES_BEFORE_DIVISION, FEW_NODES, WIDE_GAP = 40, 16, 1e-2
@@ -118,7 +118,9 @@ def search(
     return tree.search(c, ask, wanted, start)
 
 
-def dividing(c: Canonical, solve: Callable[..., gp.Result], **how: Any) -> Searched:
+def dividing(
+    c: Canonical, solve: Callable[..., gp.Result], *, most: int = MOST_NODES_PER_POINT, **how: Any
+) -> Searched:
     """Do the same where ratios may hardly depend on the design, which takes many nodes.
 
     Where a few do not tell, what divides without a remainder is taken out of the ratios, which needs one more variable
@@ -128,7 +130,7 @@ def dividing(c: Canonical, solve: Callable[..., gp.Result], **how: Any) -> Searc
     some = np.flatnonzero((found.status == FAILED) & (found.alone is None))
     for which, _ in groups(quotients.taken(take(c, some))) if some.size else ():
         places, own = some[which], take(c, some[which])
-        r = search(quotients.apart(own), solve, **how)
+        r = search(quotients.apart(own), solve, most=most, **how)
         y, low, high = (x[:, : len(c.names)] for x in (r.y, r.low, r.high))
         value = np.where(np.isnan(y[:, 0]), np.inf, canon.values(own, y)[:, 0])
         found.put(places, replace(r, y=y, value=value, low=low, high=high))

@@ -168,6 +168,8 @@ class Oracle:
         whole = {c.names[i] for i in c.allowed} - counts
         self._whole = np.array([n in whole for n in names], dtype=bool)
         self._searched = bool(c.divisors or c.allowed)
+        alone = solve is side_by_side.solve
+        self._most = branch.MOST_NODES_OF_A_SET if alone else branch.MOST_NODES_PER_POINT
         self.few = conflicts.FEW_SEARCHED if self._searched else conflicts.FEW_LIMITS
 
     def refuted(self, *, why: bool) -> tuple[Bools, Bools | None, tuple[Bools, ...]]:
@@ -225,7 +227,8 @@ class Oracle:
         return found
 
     def _search(self, box: Boxed, points: Indices, kept: Bools, slack: float = 0.0) -> branch.Searched:
-        return branch.dividing(self._asked(box, points, kept, slack), self._solve, any_design=True)
+        asked = self._asked(box, points, kept, slack)
+        return branch.dividing(asked, self._solve, most=self._most, any_design=True)
 
     def _asked(
         self,
