@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any
@@ -35,13 +36,14 @@ from results.solution import Status
 from scenarios.axes.axes import Target
 from scenarios.question import Decision, Question
 from scenarios.sweep.grids import Column, Grid, GridAxis
-from solvers import work
+from solvers import designs, work
 from solvers.certain import answer
 from solvers.counting import whole
 from solvers.judgement import relative_gap
 from solvers.linear.points import linear
 from solvers.many_points.blocks import ByGroup
 from solvers.outcome import Outcome
+from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import DISCRETE, Found
 
 SECONDS = 5.0
@@ -170,6 +172,18 @@ class _Search:
         if value.min() < self.value:
             self.value, self.x = float(value.min()), new[int(value.argmin())]
 
+    def _off_ends(self, x: Array) -> Array:
+        """A design that is as good, with as few as will do of what is at an end of the search: more changes nothing."""
+        for k, name in enumerate(self.names):
+            if x[k] < 1.0 or not ends.near_end(self.wanted.worlds.nominal, name, x[k]):
+                continue
+            fewer = np.tile(x, (int(math.log10(x[k])) + 1, 1))
+            fewer[:, k] = 10.0 ** np.arange(len(fewer))
+            at = reached(self.wanted, dict(zip(self.names, fewer.T, strict=True)))
+            good = (at.over() <= HOLDS) & (self.wanted.sign * at.goal <= designs.as_good_as(self.value))
+            x = fewer[good.argmax()] if good.any() else x
+        return x
+
     def _best_of_each(self, worlds: Worlds, question: Question) -> _Best:
         """Return the best design of each sample."""
         size, left = worlds.size, np.arange(worlds.size)
@@ -214,7 +228,7 @@ class _Search:
         gap = float(relative_gap(sign * self.value, sign * least))
         status = Status.OPTIMAL if gap <= nominal.gap else Status.FEASIBLE
         text += f"; {UNTIED}" if status is Status.OPTIMAL else f"; they left a gap of {gap:.1e}"
-        design = dict(zip(self.names, map(float, self.x), strict=True))
+        design = dict(zip(self.names, map(float, self._off_ends(self.x)), strict=True))
         bound = sign * least if np.isfinite(least) else None
         return Found(Outcome(status, design, bound, text, SOLVER), unweighed=DISCRETE)
 

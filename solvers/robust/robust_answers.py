@@ -21,6 +21,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation, failures
 from formulations.row_keys import RowKey
-from formulations.tolerances import BINDS, HOLDS
+from formulations.tolerances import BINDS, HOLDS, TIE
 from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, cvar
 from formulations.uncertainty.wanted import Chance, Level, Wanted
 from formulations.uncertainty.worlds import SAMPLE, Judged, Worlds, judged, of_values
@@ -38,6 +39,7 @@ from scenarios.question import Question
 from scenarios.uncertainty import uncertain_words
 from solvers import beyond, choices
 from solvers.certain import as_closed, called_by_name, units, without_design
+from solvers.explaining.wider import STEPS
 from solvers.judgement import bound_of, relative_gap
 from solvers.mechanisms.why import explained
 from solvers.outcome import ENUMERATION, Conflicts, Outcome
@@ -137,6 +139,8 @@ def _answered(asked: Asked, *, brief: bool, tied: bool, kept: dict[int, Found] |
         kept[id(question)] = found
     if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         found = _farther(asked, found, tied=tied)
+    if ends.holds_whole(question):
+        asked, found = _off_ends(asked, found, tied=tied)
     if found.outcome.status is Status.INFEASIBLE and not _nothing_beyond(asked, found):
         found = dataclasses.replace(found, outcome=Outcome(Status.ERROR, message=beyond.searched(question)))
     if found.outcome.x is None or found.outcome.status is Status.UNBOUNDED:
@@ -154,6 +158,31 @@ def _farther(asked: Asked, found: Found, *, tied: bool) -> Found:
     if not ends.holds_whole(asked.worlds.nominal):
         return found
     return found_by(dataclasses.replace(asked, worlds=ends.farther(asked.worlds)).wanted, tied=tied)
+
+
+def _off_ends(asked: Asked, found: Found, *, tied: bool) -> tuple[Asked, Found]:
+    """Ask farther out while an optimum is held by an end of the search; what is worse there is no answer."""
+    for reach in STEPS:
+        x, best = found.outcome.x, found.outcome.bound
+        if found.outcome.status is not Status.OPTIMAL or x is None or best is None:
+            break
+        if not ends.held(asked.worlds.nominal, x):
+            break
+        wide = dataclasses.replace(asked, worlds=asked.worlds.changed(partial(_reaching, reach=reach)))
+        far = found_by(wide.wanted, tied=tied)
+        sign, now = asked.wanted.sign, far.outcome.bound
+        if (
+            far.outcome.status is not Status.OPTIMAL
+            or now is None
+            or sign * now > sign * best + TIE * abs(best)
+        ):
+            break
+        asked, found = wide, far
+    return asked, found
+
+
+def _reaching(question: Question, *, reach: float) -> Question:
+    return dataclasses.replace(question, reach=max(question.reach, reach))
 
 
 def _nothing_beyond(asked: Asked, found: Found) -> bool:

@@ -119,3 +119,49 @@ def test_no_count_of_supplies_suits_every_sample(measure: dict[str, Any]) -> Non
     found = dse.solve(scenario)
     assert found.status is Status.INFEASIBLE, found.message
     assert {"powered", "started"} <= set(found.conflicts[0])
+
+
+UNCERTAIN_KINDS: dict[str, Any] = {
+    "model": "blocks",
+    "machine": KINDS,
+    "given": {"flops": "10 Pflop", "bytes": "1 PB"},
+    "uncertain": {
+        "machine.n.time_per_byte": {"uniform": ["5.8e-11 s/byte", "6.7e-11 s/byte"]},
+        "sampling": {"samples": 16, "method": "random", "seed": 1},
+    },
+}
+
+
+def test_counts_that_change_nothing_stay_within_the_search() -> None:
+    """One board needs as much energy as a million: a million were handed out, at an end of the search, unproved."""
+    found = dse.solve(UNCERTAIN_KINDS | {"objective": {"minimize": "energy", "measure": "mean"}})
+    assert found.status is Status.OPTIMAL
+    assert found.gap == pytest.approx(0.0, abs=1e-6)
+    counts = [v for n, v in found.variables.items() if n.startswith("count.")]
+    assert sorted(counts) == [0.0, 0.0, 1.0]
+
+
+def test_without_an_upper_end_a_mean_has_no_end() -> None:
+    """As of one sample; it was called feasible, with a million of each kind."""
+    found = dse.solve(UNCERTAIN_KINDS | {"objective": {"maximize": "performance", "measure": "mean"}})
+    assert found.status is Status.UNBOUNDED
+    assert found.runaway.startswith("count.")
+
+
+@pytest.mark.parametrize("most", [1e6, 1e9, 1e14])
+def test_an_end_that_the_user_sets_beyond_that_of_a_search_is_reached_or_nothing_is_proved(
+    most: float,
+) -> None:
+    """A million of each were called optimal, where the user allows more."""
+    decide = {f"count.{kind}": {"max": most} for kind in KINDS}
+    found = dse.solve(
+        UNCERTAIN_KINDS | {"decide": decide, "objective": {"maximize": "performance", "measure": "mean"}}
+    )
+    counts = [v for n, v in found.variables.items() if n.startswith("count.")]
+    if most > 1e12:
+        assert found.status is Status.FEASIBLE
+        assert found.bound is None
+    else:
+        assert found.status is Status.OPTIMAL
+        # the gap that is asked for leaves a millionth
+        assert counts == pytest.approx([most] * len(KINDS), rel=1e-6)

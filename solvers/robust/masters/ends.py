@@ -19,7 +19,6 @@ from formulations import evaluation
 from formulations.evaluation import LARGEST_FLOAT, LEAST_FLOAT
 from formulations.uncertainty.worlds import Worlds
 from scenarios.question import Decision, Question
-from solvers import boxes
 
 AT_END = 1e-6
 AT_LAST_FLOAT = 2.0
@@ -36,18 +35,18 @@ def farther(worlds: Worlds) -> Worlds:
 
 def holds_whole(question: Question) -> bool:
     """Whether the end of a search may forbid or hold designs of whole numbers, which need not show."""
-    return any(
-        d.integer and (d.values is None or d.endless) and _ended_by_search(question, d)
-        for d in question.decide
-    )
+    return any(d.integer and any(e is not None for e in _search_ends(question, d)) for d in question.decide)
 
 
-def _ended_by_search(question: Question, d: Decision) -> bool:
-    """Whether an end that only the search has stands before the user's own."""
+def _search_ends(question: Question, d: Decision) -> tuple[float | None, float | None]:
+    """The ends that only the search has, where they stand before the user's own; None elsewhere."""
+    if d.values is not None and not d.endless:
+        return None, None
     box = evaluation.box(question, d.name)
-    low, high = box.searched
-    return (low and not (d.minimum or 0.0) >= box.low) or (
-        high and not (math.inf if d.maximum is None else d.maximum) <= box.high
+    own, (low, high) = evaluation.bounds(question)[d.name], box.searched
+    return (
+        box.low if low and not (own[0] or 0.0) >= box.low else None,
+        box.high if high and not (math.inf if own[1] is None else own[1]) <= box.high else None,
     )
 
 
@@ -76,9 +75,16 @@ def any_near(question: Question, x: Mapping[str, Array]) -> Bools:
 
 
 def short_of(worlds: Worlds, x: Mapping[str, float]) -> Iterator[tuple[str, Worlds]]:
-    """Go through the variables of a design that lie at a far end, each with the worlds that stop well before it."""
-    for name, end in _ends_at(evaluation.farthest(worlds.nominal), x):
-        yield name, worlds.changed(partial(_stopped, name, end))
+    """Go through the variables of a design that lie at a far end, each with the worlds that stop well before it.
+
+    What the user ends, though far out, has an end.
+    """
+    nominal = worlds.nominal
+    ended = {name for name, (_, most) in evaluation.bounds(nominal).items() if most is not None}
+    for asked in (*([nominal] if nominal.reach > 1.0 else []), evaluation.farthest(nominal)):
+        for name, end in _ends_at(asked, x):
+            if end < 1.0 or name not in ended:
+                yield name, worlds.changed(partial(_stopped, name, end))
 
 
 def _stopped(name: str, end: float, question: Question) -> Question:
@@ -94,12 +100,12 @@ def _stopped(name: str, end: float, question: Question) -> Question:
 
 def _ends_at(question: Question, x: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     """Go through the variables of a design that lie at an end of the search, each with that end."""
-    where = boxes.space(question)
-    for name, low, high, own in zip(where.names, where.low, where.high, where.ends, strict=True):
-        for end, mine in zip((low, high), own, strict=True):
-            if mine and abs(x[name] - end) <= AT_END * end:
-                yield name, float(end)
+    for d in question.decide:
         # a geometric program goes as far as floats do
-        for last, mine in zip((LEAST_FLOAT, LARGEST_FLOAT), own, strict=True):
-            if mine and x[name] > 0 and abs(math.log(x[name]) - math.log(last)) <= AT_LAST_FLOAT:
-                yield name, x[name]
+        for end, last in zip(_search_ends(question, d), (LEAST_FLOAT, LARGEST_FLOAT), strict=True):
+            if end is None:
+                continue
+            if abs(x[d.name] - end) <= AT_END * end:
+                yield d.name, end
+            if x[d.name] > 0 and abs(math.log(x[d.name]) - math.log(last)) <= AT_LAST_FLOAT:
+                yield d.name, x[d.name]

@@ -172,11 +172,9 @@ class Master:
         """What an affine function of the shared columns is at least and at most, without regard to limits."""
         a = cut[:-1]
         with np.errstate(invalid="ignore"):
-            sides = np.nan_to_num(np.stack([a * self.low, a * self.high]), nan=0.0)
+            sides = np.where(a == 0.0, 0.0, np.stack([a * self.low, a * self.high]))
         low, high = float(sides.min(0).sum() + cut[-1]), float(sides.max(0).sum() + cut[-1])
-        return (low if np.isfinite(low) else -1e15), high + 0.01 * abs(high) + 1e-12 if np.isfinite(
-            high
-        ) else np.inf
+        return low, high + 0.01 * abs(high) + 1e-12
 
     def least(
         self,
