@@ -341,13 +341,12 @@ def _evaluated_solution(question: Question) -> Solution:
     broken = [name for name, state in solution.limits.items() if state.slack < -HOLDS]
     if not broken:
         return solution
-    plain = {base_name(n): solution.limits[n].value for n in broken}
-    own = {m.name for m in question.model.limits}
-    would = {n: (v if n not in own else solution.limits[n].value) for n, v in plain.items()}
+    would = {base_name(n): solution.limits[n].value for n in broken}
     return replace(
         solution,
         status=Status.INFEASIBLE,
-        conflict={next(iter(would)): next(iter(would.values()))},
+        # where several are broken no value of one of them would do
+        conflict=would if len(would) == 1 else dict.fromkeys(would),
         conflicts=tuple((n,) for n in would),
         certificate="evaluated; a limit is broken",
     )

@@ -186,12 +186,13 @@ def _feasible_if(solution: Facts, name: str, needed: float | None) -> str:
     shown = state is not None and not own(solution, name)
     asked = f" (asked: {bound(state)})" if state is not None and shown else ""
     said = f"{solution.meanings[name]}; " if name in solution.meanings and not shown else ""
+    if own(solution, name) and name in solution.divisions:
+        near = division.divides_if(solution.divisions[name])
+        said += f"the model's own limit{f': {near}' if near else ''}"
+        return said if needed is not None else f"{said}; {_no_value(solution, name)}"
     if needed is None:
         return f"{said}{_no_value(solution, name)}{asked}"
     if own(solution, name):
-        if name in solution.divisions:
-            near = division.divides_if(solution.divisions[name])
-            return f"{said}the model's own limit{f': {near}' if near else ''}"
         return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
     if state is None or name in solution.between:
         # another bound would not help

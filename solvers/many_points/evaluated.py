@@ -226,6 +226,10 @@ def _judge(plan: Layout, found: Judged, into: Mapping[str, Any]) -> None:
                 if needed is not None:
                     needed[..., i] = np.where(new, found.value(key), needed[..., i])
         broken |= new
+    if needed is not None:
+        # where several are broken no value of one of them would do
+        many = sum((np.broadcast_to(b, clash.shape) for b in each.values()), np.zeros(clash.shape, int)) > 1
+        needed[many] = np.nan
     clash[...] = np.where(broken, STATUS_CODES[Status.INFEASIBLE], STATUS_CODES[Status.EVALUATED])
     if plan.full:
         _explain(each, clash.shape, into)

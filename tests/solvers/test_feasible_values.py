@@ -6,6 +6,7 @@ import copy
 import tomllib
 from typing import Any
 
+import numpy as np
 import points_alone
 import pytest
 from oracle_reading import ROOT
@@ -248,3 +249,23 @@ def test_what_would_do_of_few_blocks_of_a_kind(titans: dict[str, Any], would_do:
         part = eased["limits"] if name in eased["limits"] else eased["decide"]
         part[name]["max" if name == "power.titan" else "min"] = value
         assert dse.solve(eased).status is Status.OPTIMAL
+
+
+def test_no_value_of_one_limit_would_do_where_another_is_broken_by_the_numbers_given():
+    """Time was told with the value that the numbers give, and energy, which is broken as well, not at all."""
+    source: dict[str, Any] = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10, "processors": 300, "memory": 5000},
+        "limits": {"time": {"max": "100 ms"}, "energy": {"max": "20 J"}},
+    }
+    both = dse.solve(source)
+    assert both.conflicts == (("time",), ("energy",))
+    assert both.conflict == {"time": None, "energy": None}
+    assert "energy cannot be met either" in dict(words.conflict(both))["time"]
+    eased = source | {"limits": source["limits"] | {"energy": {"max": "1 kJ"}}}
+    assert dse.solve(eased).conflict == {"time": both.metrics["time"]}
+    caps = {"e": {"path": "limits.energy.max", "values": [20, 1000]}}
+    would = dse.sweep(dse.load(source | {"sweep": caps}), progress=False)["would_do"]
+    assert np.isnan(would[0]).all()
+    assert float(would[1].sel(limit="time")) == both.metrics["time"]
