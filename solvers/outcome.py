@@ -68,7 +68,7 @@ class Conflicts:
     def certificate(self) -> str:
         """Say how many of the minimal sets are told, and what was not settled; nothing where there are none."""
         if not any(self.minimal):
-            return ""
+            return "" if self.certain else "which limits are in conflict was not found: searches ended early"
         some = (
             "one minimal conflict is"
             if len(self.minimal) == 1

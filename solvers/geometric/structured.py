@@ -13,7 +13,7 @@ from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.arithmetics.maxima import SIDE, joined
-from formulations.arithmetics.posynomial import Posynomial, constant
+from formulations.arithmetics.posynomial import constant
 from formulations.canonical import Canonical
 from formulations.grids import batch
 from formulations.grids.batch import Batch
@@ -26,6 +26,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric_answers
 from solvers.geometric.points.geometric_answers import NO_DESIGN, PROOFS, Answers, Part, of_search
 from solvers.geometric.programs import branch, optima, ties
+from solvers.geometric.programs.geometric_conflicts import quotient
 from solvers.geometric.programs.kinks import Place
 from solvers.mechanisms.conflicts import ONE
 from solvers.outcome import Outcome
@@ -136,11 +137,11 @@ def _at_its_limit(problem: Problem, goal: Goal) -> Optimum | None:
     Asked first, because a search would find all of a curve of equally good designs.
     """
     factors = [
-        _constant(joined(r.numerator * goal.numerator), joined(r.denominator * goal.denominator))
+        quotient(joined(r.numerator * goal.numerator), joined(r.denominator * goal.denominator))
         for r in problem.rows or ()
         if r.key.side != SIDE
     ]
-    least = max((math.log(k) for k in factors if k is not None), default=None)
+    least = max((math.log(float(k)) for k in factors if k is not None), default=None)
     if least is None:
         return None
     held = Row(
@@ -159,14 +160,6 @@ def _at_its_limit(problem: Problem, goal: Goal) -> Optimum | None:
     outcome = Outcome(Status.OPTIMAL, x, goal.to_user(least), text, "dse branch and bound")
     place = Place(problem, _logarithms(x), None)
     return Optimum(outcome, _ranges(problem, chosen.low[0], chosen.high[0]), (place,))
-
-
-def _constant(top: Posynomial, bottom: Posynomial) -> float | None:
-    """The factor between two posynomials; None where they are not proportional."""
-    if set(top.terms) != set(bottom.terms):
-        return None
-    ratios = [c / bottom.terms[key] for key, c in top.terms.items()]
-    return ratios[0] if max(ratios) <= min(ratios) * (1 + 1e-12) else None
 
 
 def settle(s: Searched, *, tied: bool = True) -> Optimum:

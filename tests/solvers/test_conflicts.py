@@ -287,3 +287,27 @@ def test_what_is_below_0_does_not_meet_a_lower_limit():
     least = {"least": {"path": "limits.race_saving.min", "values": [would, 0.37]}}
     swept = dse.sweep(asked | {"sweep": least}, progress=False)
     assert swept.status.values.tolist() == [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE)]
+
+
+def test_limits_on_one_number_from_both_sides_are_the_conflict_whatever_a_search_finds():
+    """Efficiency is work over energy; no search told which limits exclude each other, and nothing was said of that."""
+    decided = ("energy_per_flop", "memory_power_per_word", "time_per_flop")
+    source: dict[str, Any] = {
+        "model": "matmul",
+        "machine": "jaketown-printed",
+        "waive": ["replication"],
+        "given": {"order": 35000, "processors": 2, "memory": 1837500000},
+        "decide": {f"machine.{name}": {"max_halvings": 12} for name in decided},
+        "objective": {"minimize": "halvings"},
+        "limits": {"efficiency": {"min": "77 GFLOPS/W"}, "energy": {"min": "1715 J"}},
+    }
+    found = dse.solve(source)
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("efficiency", "energy"),)
+    # 2 n^3 flops with 77 GFLOPS/W need 1113.6 J at most
+    work = 2.0 * 35000.0**3
+    assert found.conflict["energy"] <= work / 77e9
+    energies = {"e": {"path": "limits.energy.min", "values": [1000, work / 77e9 * 1.001, 3000]}}
+    swept = dse.sweep(dse.load(source | {"sweep": energies}), progress=False)
+    for point in (1, 2):
+        assert list(swept["limit"][swept["binding"][point] == CONFLICTING].values) == ["efficiency", "energy"]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dse.system.arrays import Array, Bools, Codes, Indices, Integers
 from dse.system.records import dataclass
-from formulations.arithmetics.maxima import SIDE, UP
+from formulations.arithmetics.many import plain
+from formulations.arithmetics.maxima import SIDE, UP, joined
+from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Canonical
 from formulations.grids import divided
 from formulations.grids.batch import Batch
@@ -28,6 +32,8 @@ from solvers.patterns import groups
 
 Boxed = tuple[Canonical, Canonical]
 """The limits of some points: in the box of what has to be whole, and in one without the user's bounds."""
+PROPORTIONAL = 1e-12
+"""Of their factor: by so much those of the terms of proportional sums differ by rounding."""
 COUNTS = (1e-3, 3e-2)
 """Shares of a proof below which a limit may play no part in it."""
 
@@ -115,6 +121,34 @@ def _with_nearest_maxima(c: Canonical, problem: Problem, y: Array) -> Array:
     return y
 
 
+def quotient(top: Posynomial, bottom: Posynomial) -> Any:
+    """The factor between two posynomials (an array where their coefficients are); None: not proportional."""
+    if set(top.terms) != set(bottom.terms):
+        return None
+    factors = np.stack(
+        np.broadcast_arrays(*(plain(c) / plain(bottom.terms[k]) for k, c in top.terms.items()))
+    )
+    alike = (factors.max(axis=0) <= factors.min(axis=0) * (1.0 + PROPORTIONAL)).all()
+    return factors.max(axis=0) if alike else None
+
+
+def _opposed(batch: Batch, names: tuple[str, ...]) -> list[tuple[Bools, Bools]]:
+    """Pairs of limits on one number from both sides: which names (2 of them), and at which points they conflict.
+
+    Of rows ``r <= 1`` and ``s <= 1`` of which the product is a constant above 1 only one can hold, with the slack that
+    both are granted.
+    """
+    found = []
+    asked = [r for r in batch.problem.rows or () if r.key.side != SIDE]
+    for one, other in itertools.combinations(asked, 2):
+        top, bottom = one.numerator * other.numerator, one.denominator * other.denominator
+        factor = quotient(joined(top), joined(bottom))
+        if factor is not None and one.key.name != other.key.name:
+            clash = np.broadcast_to(factor > (1.0 + SLACK) ** 2 * (1.0 + PROPORTIONAL), batch.shape).ravel()
+            found.append((np.isin(names, (one.key.name, other.key.name)), clash))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Proofs:
     """Why some points have no design, and that each limit of the conflict is part of it.
@@ -168,6 +202,7 @@ class Oracle:
         whole = {c.names[i] for i in c.allowed} - counts
         self._whole = np.array([n in whole for n in names], dtype=bool)
         self._searched = bool(c.divisors or c.allowed)
+        self._pairs = [(pair, clash[points]) for pair, clash in _opposed(batch, names)] if c.divisors else []
         alone = solve is side_by_side.solve
         self._most = branch.MOST_NODES_OF_A_SET if alone else branch.MOST_NODES_PER_POINT
         self.few = conflicts.FEW_SEARCHED if self._searched else conflicts.FEW_LIMITS
@@ -214,8 +249,14 @@ class Oracle:
 
     def feasible(self, points: Indices, kept: Bools) -> Codes:
         """Whether there are designs that meet the limits kept (points, names); codes of ``conflicts``."""
+        found, known = np.full(len(kept), conflicts.CANNOT_HOLD, np.int8), np.zeros(len(kept), bool)
+        for pair, clash in self._pairs:
+            known |= clash[points] & (kept >= pair).all(1)
         near, far = (partial(self._feasible_in, box) for box in (self._near, self._far))
-        return np.asarray(conflicts.in_both(near, far)(points, kept))
+        rest = np.flatnonzero(~known)
+        if rest.size:
+            found[rest] = conflicts.in_both(near, far)(points[rest], kept[rest])
+        return found
 
     def _feasible_in(self, box: Boxed, points: Indices, kept: Bools) -> Codes:
         # a search goes over the limits of one set
