@@ -314,6 +314,10 @@ def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: 
     bound = bound_of(worlds.at(i), key) if cap is None else cap.end
     if cap is not None:
         value = float(cap.level(at.metrics[key.name][: worlds.measured]))
+    elif key.name in question.measures:
+        # a quantile is a limit that may fail, and its value is that of no sample
+        value = measured_value(worlds, key.name, at.metrics[key.name])
+        slack = (bound - value if key.side == "max" else value - bound) / (abs(bound) or 1.0)
     unit = evaluation.quantity(question.model, key.name).unit
     return LimitState(
         value,

@@ -115,3 +115,29 @@ def test_of_a_limit_with_two_ends_and_a_probability_one_end_gives():
     assert would > 1.01 * fast
     assert asked(0.99 * fast, would * (1 + 1e-6)).status is Status.OPTIMAL
     assert asked(0.99 * fast, would * (1 - 1e-6)).status is Status.INFEASIBLE
+
+
+def test_a_limit_on_a_quantile_is_told_with_the_quantile_and_not_with_the_worst_sample() -> None:
+    answer = dse.solve(
+        {
+            "model": "nbody",
+            "machine": "jaketown",
+            "given": {"bodies": 1e6, "flops_per_pair": 20},
+            "decide": {"processors": {"max": 2048}, "memory": {}},
+            "uncertain": {
+                "machine.time_per_flop": {"uniform": ["2 ps/flop", "4 ps/flop"]},
+                "sampling": {"samples": 40, "method": "random"},
+            },
+            "objective": {
+                "minimize": "mean_energy",
+                "measures": {
+                    "mean_energy": {"of": "energy", "measure": "mean"},
+                    "middle_time": {"of": "time", "quantile": 0.5},
+                },
+            },
+            "limits": {"middle_time": {"max": "1 s"}},
+        }
+    )
+    told = answer.limits["middle_time"]
+    assert told.value == answer.metrics["middle_time"]
+    assert told.slack == pytest.approx(1.0 - told.value / told.bound)
