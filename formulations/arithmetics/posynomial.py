@@ -312,20 +312,20 @@ refuses(Ratio, "which of two unknown quantities is the larger", arithmetic.regis
 refuses(Ratio, "whether one number divides another", arithmetic.uneven.register)
 
 
-@arithmetic.log.register(Refused)
-@arithmetic.exp.register(Refused)
-@arithmetic.log2.register(Refused)
-@arithmetic.pick.register(Refused)
-@arithmetic.some.register(Refused)
-@arithmetic.uneven.register(Refused)
-@arithmetic.at_most.register(Refused)
-@arithmetic.at_least.register(Refused)
-@arithmetic.register_maximum(Refused)
-@arithmetic.register_minimum(Refused)
-@arithmetic.register_reaches(Refused)
-@arithmetic.register_differs(Refused)
+@arithmetic.log.register(Closed)
+@arithmetic.exp.register(Closed)
+@arithmetic.log2.register(Closed)
+@arithmetic.pick.register(Closed)
+@arithmetic.some.register(Closed)
+@arithmetic.uneven.register(Closed)
+@arithmetic.at_most.register(Closed)
+@arithmetic.at_least.register(Closed)
+@arithmetic.register_maximum(Closed)
+@arithmetic.register_minimum(Closed)
+@arithmetic.register_reaches(Closed)
+@arithmetic.register_differs(Closed)
 def _still_refused(*values: Any) -> Refused:
-    return Refused(next(x.reason for x in values if isinstance(x, Refused)))
+    return Refused(next(x.reason for x in values if isinstance(x, Closed)))
 
 
 @arithmetic.log2.register(Ratio)
