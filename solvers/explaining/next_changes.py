@@ -122,7 +122,7 @@ def _least_bound(
     """
     parts = problem.cases or (problem,)
     now = _log_value(problem, _objective(solution))
-    below = now - 2 * TIE - CHANGED * max(1.0, abs(now))
+    below = now - 2 * TIE - CHANGED
     found = side_by_side.run([partial(_least_of_case, part, key, below, effort, reached) for part in parts])
     known = [value for value in found if value is not None]
     return float(judgement.relaxed(problem.question, key, math.exp(min(known)))) if known else None
@@ -239,7 +239,7 @@ class _Trials:
         if of_difference(self.problem, self.key):
             return np.zeros(len(others))
         none = np.full((len(made) - len(some), len(others)), 0.0)
-        return np.asarray(np.concatenate([none, self._values(some, others)]).min(axis=0))
+        return np.asarray(np.concatenate([none, self._values(some, others)[0]]).min(axis=0))
 
     def _ahead(self, spans: Sequence[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
         """How much better (in logs) other discrete values are than today's at trial limits, less what is a change.
@@ -251,7 +251,8 @@ class _Trials:
         at = np.concatenate([at for _, at in spans])
         others = np.concatenate([np.tile(other, (at.size, 1)) for other, at in spans])
         today = np.broadcast_to(self.now, others.shape)
-        same, better = self._least(np.tile(at, 2), np.concatenate([today, others])).reshape(2, -1)
+        values, bounds = self._least(np.tile(at, 2), np.concatenate([today, others]))
+        same, better = bounds[: at.size], values[at.size :]
         ahead = np.where(np.isfinite(better), np.minimum(same, self.reached) - CHANGED - better, -np.inf)
         ends = np.cumsum([at.size for _, at in spans])[:-1]
         return list(zip(np.split(ahead, ends), np.split(better, ends), strict=True))
@@ -269,40 +270,51 @@ class _Trials:
             found += [np.where(np.arange(self.now.size) == k, x, self.now) for x in steps]
         return found
 
-    def _least(self, at: Array, held: Array) -> Array:
-        """The least goal (in logs) at limits (N,) with discrete values fixed; infinite where there is no design."""
+    def _least(self, at: Array, held: Array) -> tuple[Array, Array]:
+        """The least goal (in logs) at limits (N,) with discrete values fixed, and a bound of it.
+
+        Infinite where there is no design. Searches that end early leave the two apart: what is better than a value that
+        was found need not be better than the values that it is compared with.
+        """
         cases = [canon.canonical(p, p.goal, shape=at.shape) for p in self._parts(at)]
-        return np.asarray(self._values(cases, held).min(axis=0))
+        values, bounds = self._values(cases, held).min(axis=1)
+        return values, bounds
 
     def _values(self, cases: Sequence[canon.Canonical], held: Array) -> Array:
-        """The least goals (cases, N) with discrete values fixed."""
+        """The least goals and their bounds (2, cases, N) with discrete values fixed."""
         at = [i for i, v in enumerate(self.problem.variables) if v.discrete]
 
         def one(c: canon.Canonical) -> Array:
             low, high = c.low.copy(), c.high.copy()
             low[:, at] = high[:, at] = np.log(held)
             fixed = dataclasses.replace(c, low=low, high=high, allowed={}, tighter=None)
-            return branch.closely(fixed, gap=1e-8, most=PROBE).value
+            found = branch.closely(fixed, gap=1e-8, most=PROBE)
+            return np.stack([found.value, found.bound])
 
-        return np.reshape(side_by_side.run([partial(one, c) for c in cases]), (len(cases), -1))
+        return np.stack(side_by_side.run([partial(one, c) for c in cases]), axis=1)
 
     def _beaten(self, at: Sequence[float]) -> list[_Found]:
         """The best design at each limit, if it is better than today's discrete values are there.
 
         What these come to is worked out in the same call of the kernel as the first bounds.
         """
-        levels = [branch.Reached(0.0) for _ in at]
+        levels, below = [branch.Reached(0.0) for _ in at], np.full(len(at), math.inf)
 
         def today() -> None:
-            same = np.minimum(self._least(np.array(at), self.now), self.reached)
-            for level, value in zip(levels, same, strict=True):
-                level.by(float(value) - CHANGED)
+            below[:] = np.minimum(self._least(np.array(at), self.now)[1], self.reached) - CHANGED
+            for level, value in zip(levels, below, strict=True):
+                level.by(float(value))
 
         searches = [
             partial(self.effort.least, self._parts(t), level) for t, level in zip(at, levels, strict=True)
         ]
         tasks: list[Callable[[], Any]] = [today, *searches]
-        return side_by_side.run(tasks)[1:]
+        found = side_by_side.run(tasks)[1:]
+        # what was found before the level was known may be above it
+        return [
+            f if f.value < most else dataclasses.replace(f, y=None)
+            for f, most in zip(found, below, strict=True)
+        ]
 
     def _parts(self, t: Any) -> Sequence[Problem]:
         return parts_with_limit_at(self.problem, self.key, self.bound * np.exp(self.sign * t))

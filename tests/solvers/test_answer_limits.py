@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 from balanced_nbody import BALANCED, LEAST, LINK, LINK_TIME, F, M, N, below, energy, nbody
@@ -259,3 +260,48 @@ def test_a_limit_at_the_value_that_would_do_takes_no_search_to_the_last_node() -
     assert found.status is Status.OPTIMAL
     assert found.metrics["power_per_processor"] == pytest.approx(would, rel=1e-12)
     assert int(found.certificate.removesuffix(" nodes").rpartition(" ")[2]) < 1000
+
+
+def test_the_next_change_is_a_better_design_in_any_unit() -> None:
+    """A design had to be better by 1e-7 times the log of the objective: 35 processors were told for 20."""
+    source: dict[str, Any] = {
+        "model": "nbody",
+        "machine": "jaketown",
+        "given": {"bodies": 1e7, "flops_per_pair": 20},
+        "decide": {"processors": {"max": 4096, "integer": True}, "memory": {"max": 2461829.8}},
+        "objective": {"maximize": "efficiency"},
+        "limits": {"power": {"max": "10 kW"}, "performance": {"max": 7.8565e12}},
+    }
+    before = dse.solve(source)
+    at = before.limits["performance"].next_change
+    assert at is not None
+    # 20 processors of 396.8 GFLOPS each
+    assert at == pytest.approx(7.9358e12, rel=1e-4)
+    after = dse.solve(source | {"limits": {"power": {"max": "10 kW"}, "performance": {"max": at * 1.00001}}})
+    assert (before.variables["processors"], after.variables["processors"]) == (19.0, 20.0)
+
+
+@pytest.mark.parametrize("most", [1.9622, 2.05])
+def test_designs_as_good_are_no_change(most: float) -> None:
+    """Energy is what the efficiency allowed makes of it with any processors; 250 were told to be better than 4096."""
+    source: dict[str, Any] = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "decide": {"processors": {"max": 4096, "integer": True}, "memory": {}},
+        "objective": {"minimize": "energy"},
+        "limits": {"efficiency": {"max": f"{most} GFLOPS/W"}},
+    }
+    found = dse.solve(source)
+    assert found.variables["processors"] == 4096
+    # the most that 4096 processors reach, by asking for it
+    reached = dse.solve(
+        source
+        | {
+            "limits": {},
+            "given": {**source["given"], "processors": 4096},
+            "decide": {"memory": {}},
+            "objective": {"maximize": "efficiency"},
+        }
+    )
+    assert found.limits["efficiency"].next_change == pytest.approx(reached.objective, rel=2e-5)
