@@ -31,7 +31,7 @@ from solvers.counting import lines, narrowed
 from solvers.counting.lines import Lines
 from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
 from solvers.designs import MANY_DESIGNS, Table
-from solvers.explaining import least_values, settling, subsets, wider
+from solvers.explaining import hopeless, least_values, settling, subsets, wider
 from solvers.linear.points import linear_conflicts
 from solvers.many_points import best_of, blocks
 from solvers.many_points.best_of import BestOf
@@ -160,8 +160,8 @@ def why(asked: Asked, own: Points) -> Why:
 
     broken = _sets_by_lines(here, by_lines, names) if by_lines else _broken_sets(here, by_design[0], names)
     known = subsets.Known(names, broken, True, decided, search)
-    hopeless = subsets.without_hope(question, names, len(own))
-    met = subsets.unless_without_hope(along_bounds(known.met, question, names, len(own)), hopeless)
+    lost = hopeless.broken_by_all(question, names, len(own))
+    met = hopeless.unless_broken(along_bounds(known.met, question, names, len(own)), lost)
     return Why(names, met, values, lambda some: divided.at(question, some))
 
 

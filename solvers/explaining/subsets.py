@@ -18,10 +18,10 @@ from dse.models.model import ModelLimit
 from dse.system.arrays import Array, Bools, Codes, Integers, Points
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.later import Later, later
 from formulations.arithmetics.many import Differ, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
+from formulations.problem import formulate
 from formulations.programs.program import is_linear, program
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
@@ -31,7 +31,8 @@ from scenarios.question import Decision, Question, with_asked_gaps
 from solvers import boxes, designs, enumeration
 from solvers.designs import Table
 from solvers.enumeration import ONE
-from solvers.explaining import least_values
+from solvers.explaining import hopeless, least_values
+from solvers.geometric import structured
 from solvers.linear import milp_conflicts, program_boxes
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
@@ -39,7 +40,6 @@ from solvers.mechanisms.conflicts import (
     FEW_LIMITS,
     FEW_SEARCHED,
     NOT_KNOWN,
-    Feasible,
     by_set,
 )
 from solvers.mechanisms.why import Why, of_each, remembered
@@ -164,7 +164,7 @@ def why(question: Question) -> Why:
     values = of_each(partial(feasible_value, question, ended=ended))
     few = FEW_LIMITS if alone else FEW_SEARCHED
     of_ended = partial(frozenset[str], ended)
-    met = unless_without_hope(by_set(known.met), without_hope(question, names, 1))
+    met = hopeless.unless_broken(by_set(known.met), hopeless.broken_by_all(question, names, 1))
     found = Why(names, met, values, lambda _: question, few, of_every_set=told_of_every, ended=of_ended)
     # a set that has to be searched is asked for more than once
     return remembered(found)
@@ -262,9 +262,21 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
         return np.array([ENDS.get(found.status, NOT_KNOWN)], np.int8)
     known = milp_conflicts.affine_feasibility(relaxed)
     if known == NOT_KNOWN:
-        apart = program_boxes.minimise(replace(relaxed, objectives=()))
+        apart = _by_structure(replace(relaxed, objectives=()))
         known = NOT_KNOWN if apart is None else ENDS.get(apart.status, NOT_KNOWN)
     return feasibility.anywhere(relaxed, 1) if known == NOT_KNOWN else np.array([known], np.int8)
+
+
+def _by_structure(question: Question) -> Outcome | None:
+    """The optimum of a question whose limits have structure, or a proof that there is no design; None of others."""
+    found = program_boxes.minimise(question)
+    if found is not None or question.model.black_box:
+        return found
+    problem = formulate(question, searched=True)
+    if problem.rows is None or problem.program is not None:
+        return None
+    outcome = structured.optimise(problem, ties=False).outcome
+    return None if outcome.status in (Status.ERROR, Status.UNBOUNDED) else outcome
 
 
 def _dividing(question: Question) -> Question:
@@ -329,36 +341,6 @@ def _not_allowed(t: Table, names: Sequence[str]) -> Integers:
     return masks
 
 
-def without_hope(question: Question, names: Sequence[str], count: int) -> Bools:
-    """Tell which limits (N, L) of N points are broken by every design there is: nothing that is decided enters them."""
-    found = np.zeros((count, len(names)), bool)
-    if question.model.black_box:
-        return found
-    # what follows from something decided comes later, and is not worked out
-    somewhere = {d.name: later(np.array(d.values[0] if d.values else 1.0)) for d in question.decide}
-    with np.errstate(all="ignore"):
-        at = evaluation.metrics(question, somewhere)
-        ratios = evaluation.ratios(question, somewhere, at)
-    for key, ratio in ratios.items():
-        if key.name in names and not isinstance(ratio, Later):
-            own = enumeration.full(ratio, (count, 1))[:, 0]
-            found[:, names.index(key.name)] |= np.isfinite(own) & (own > 1 + HOLDS)
-    return found
-
-
-def unless_without_hope(ask: Feasible, hopeless: Bools) -> Feasible:
-    """Answer rows of which a limit is ``hopeless`` (N, L) at their point, and ask the others."""
-
-    def feasible(points: Points, kept: Bools) -> Codes:
-        codes = np.full(len(kept), CANNOT_HOLD, np.int8)
-        rest = np.flatnonzero(~(hopeless[points] & kept).any(axis=1))
-        if rest.size:
-            codes[rest] = ask(points[rest], kept[rest])
-        return codes
-
-    return feasible
-
-
 def feasible_value(question: Question, name: str, *, ended: set[str] | None = None) -> float | None:
     """Return the value of one limit that would make the question feasible with all others kept, or None.
 
@@ -382,7 +364,7 @@ def solve(question: Question) -> Outcome:
     """The optimum by enumeration where combinations are few, else by interval branch and bound."""
     every = designs.grid(question)
     if every is None or every.size > MOST_DESIGNS_KEPT:
-        found = program_boxes.minimise(question)
+        found = _by_structure(question)
         if found is None or found.status is Status.FEASIBLE:
             found = interval.solve(question, work=SUBSET_BOXES)
         return found

@@ -310,3 +310,26 @@ def test_limits_on_one_number_from_both_sides_are_the_conflict_whatever_a_search
     energies = {"e": {"path": "limits.energy.min", "values": [1000, work / 77e9 * 1.001]}}
     swept = dse.sweep(dse.load(source | {"sweep": energies}), progress=False)
     assert list(swept["limit"][swept["binding"][1] == CONFLICTING].values) == ["efficiency", "energy"]
+
+
+def test_sets_of_limits_of_few_designs_are_told_by_the_structure_that_they_leave():
+    """The least energy leaves 9.5 J of 50: four sets with ``rest`` and another limit were told, and not ``rest``."""
+    source: dict[str, Any] = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 100000, "flops_per_pair": 10},
+        "decide": {
+            "processors": {"max": 4096, "powers_of": 2},
+            "memory": {"values": ["1 kword", "2 kword", "4 kword"]},
+        },
+        "define": {"rest": "50 J - energy"},
+        "objective": {"minimize": "time"},
+        "limits": {"rest": {"min": "12 J"}, "power": {"max": "900 W"}},
+    }
+    found = dse.solve(source)
+    assert found.conflicts == (("rest",),)
+    alone = {"limits": {}, "decide": {"processors": {}, "memory": {}}, "objective": {"minimize": "energy"}}
+    least = dse.solve(source | alone | {"define": {}}).objective
+    assert least is not None
+    # the other limits stay: processors and memory of the lists, and the power
+    assert 0.0 < found.conflict["rest"] <= 50.0 - least
