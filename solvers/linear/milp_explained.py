@@ -150,7 +150,7 @@ def parameters(p: Program, best: Result) -> dict[str, Rate]:
         # of less and more of a number what betters the objective
         rate = p.sign * ((max(less, 0.0) if max(less, 0.0) >= -min(more, 0.0) else more) if apart else more)
         rate = 0.0 if abs(rate) < RATE_ROUNDING else rate
-        found[name.removeprefix(MACHINE_PREFIX)] = Rate(rate, one_sided=apart)
+        found[name] = Rate(rate, one_sided=apart)
     return found
 
 
