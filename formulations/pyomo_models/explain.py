@@ -174,8 +174,9 @@ def _variable_line(question: Question, v: Variable) -> str:
     kept = [x for x in d.values or () if (d.minimum or 0.0) <= x <= (d.maximum or math.inf)]
     if q.menu:
         return f"  {v.name}: one of {', '.join(q.menu[round(x) - 1] for x in kept)}"
-    if d.menu is not None and kept:
-        return f"  {v.name}: one of {len(kept)} divisors, {show(kept[0], unit)} … {show(kept[-1], unit)}"
+    if kept and not d.endless:
+        what = "values" if d.menu is None else "divisors"
+        return f"  {v.name}: one of {len(kept)} {what}, {show(kept[0], unit)} … {show(kept[-1], unit)}"
     kind = "whole number" if d.integer else f"one of {len(kept)} values" if d.values is not None else "real"
     whose = (
         ""
