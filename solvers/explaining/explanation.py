@@ -8,6 +8,7 @@ design needs of the limit, and goes to the best of those that need no more.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -27,6 +28,7 @@ from solvers.explaining import next_changes
 from solvers.geometric.programs import kinks
 from solvers.geometric.structured import Optimum
 from solvers.judgement import Change
+from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import ENUMERATION
 
@@ -73,7 +75,14 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
 
     def change(key: RowKey) -> Change | None:
         state = limits[evaluation.label(key, keys)]
-        return next_changes.next_change(problem, solution, state, key, effort)
+        found = next_changes.next_change(problem, solution, state, key, effort)
+        d = next((d for d in problem.question.decide if d.name == key.name and (d.integer or d.values)), None)
+        if found is None or d is None:
+            return found
+        # searches end next to the value that it is
+        near = found[0] * (1.0 + (conflicts.NEXT_TO if key.side == "min" else -conflicts.NEXT_TO))
+        at = float(conflicts.allowed(d, key.side, np.array(near)))
+        return (at, found[1]) if math.isclose(at, found[0], rel_tol=2 * conflicts.NEXT_TO) else found
 
     found = side_by_side.run([partial(change, key) for key in keys])
     return judgement.changed(
