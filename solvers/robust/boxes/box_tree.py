@@ -24,8 +24,7 @@ from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes
 from solvers.patterns import joined
-from solvers.robust.boxes import box_lines, box_sums
-from solvers.robust.boxes.box_sums import Sums
+from solvers.robust.boxes import box_lines
 from solvers.sampling import descent
 
 AT_ONCE = 32_768
@@ -52,7 +51,6 @@ class Tree:
     most: int
     where: Space = field(init=False)
     now: Boxes = field(init=False)
-    sums: Sums | None = field(init=False)
     best: float = np.inf
     best_x: Array | None = None
     closed: float = np.inf
@@ -60,7 +58,7 @@ class Tree:
     boxes: int = 0
 
     def __post_init__(self) -> None:
-        self.where, self.sums = boxes.space(self.wanted.worlds.nominal), box_sums.sums(self.wanted)
+        self.where = boxes.space(self.wanted.worlds.nominal)
         none = np.empty((0, len(self.where.names)))
         self.now = Boxes(np.empty(0, np.intp), none, none, np.empty(0), none)
 
@@ -175,7 +173,7 @@ class Tree:
         self._try(boxes.centres(low, high))
         # beside a design that holds its limits none counts that needs their slack
         slack = HOLDS if self.best_x is None else search.HELD_WITHIN
-        found = box_lines.known(self.wanted, low, high, self.sums, slack)
+        found = box_lines.known(self.wanted, low, high, slack)
         lines = list(found.lines)
         level = min(self.best, self.beaten)
         if np.isfinite(level):

@@ -106,8 +106,8 @@ def _value_of_found(wanted: Wanted, found: Found) -> float:
 def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
     nominal = wanted.worlds.nominal
     worlds = wanted.worlds
-    how = "interval slopes" if tree.sums is None else "tangents of sums or interval slopes"
-    text = f"branch and bound over boxes of designs, each bounded by {how} in every {worlds.word}; {tree.boxes} boxes"
+    text = "branch and bound over boxes of designs, each bounded by interval slopes in every"
+    text += f" {worlds.word}; {tree.boxes} boxes"
     text = may_fail_words(wanted) + text
     if tree.best_x is None:
         if not tree.open:
