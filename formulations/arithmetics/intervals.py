@@ -118,8 +118,8 @@ class Interval(Enclosure):
         return _outward(np.where(astride, -np.inf, lo), np.where(astride, np.inf, hi), self.positive())
 
     def __pow__(self, exponent: Any) -> Interval:
-        if isinstance(exponent, Interval):
-            return exp(exponent * log(self))
+        if isinstance(exponent, Interval) or np.ndim(exponent):
+            return exp(log(self) * exponent)
         e = number(exponent)
         if e == 0:
             return Interval(np.ones_like(self.lo), np.ones_like(self.hi))

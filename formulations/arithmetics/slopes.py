@@ -111,8 +111,8 @@ class Slope(Enclosure):
         return self * (other.reciprocal() if isinstance(other, Slope) else Interval.of(other).reciprocal())
 
     def __pow__(self, exponent: Any) -> Slope:
-        if isinstance(exponent, Slope):
-            return exp(exponent * log(self))
+        if isinstance(exponent, Slope) or np.ndim(exponent):
+            return exp(log(self) * exponent)
         e = number(exponent)
         return self._once("power", e, lambda: self._power(e))
 

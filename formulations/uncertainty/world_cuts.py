@@ -26,6 +26,7 @@ from formulations.uncertainty.robust import Posed
 Point = Mapping[str, Any]
 MOST_ARGUMENTS = 16
 """Posynomials that a limit with maxima is the largest of, at most: each is a row of its own where limits may fail."""
+POWER = "a power of a sum in a maximum"
 RATIOS = "the mean of a ratio of sums over the samples"
 
 
@@ -87,18 +88,17 @@ def _of_each_argument(asked: Posed, p: Posynomial) -> Iterator[Posynomial]:
 
 def _power_of_one(named: str, argument: Posynomial, name: str, power: float) -> Posynomial:
     """Return the power of an argument, or of another maximum than that which it is one of."""
-    found = own_power(argument if name == named else Posynomial({((name, 1.0),): 1.0}), power)
-    if found is None or power < 0:
-        raise NotPosynomial("a power of a sum in a maximum")
-    return found
+    if power < 0:
+        raise NotPosynomial(POWER)
+    return _whole_power(argument if name == named else Posynomial({((name, 1.0),): 1.0}), power)
 
 
-def own_power(p: Posynomial, power: float) -> Posynomial | None:
-    """Return a posynomial to a power where that is one: of a monomial, or a small whole power."""
+def _whole_power(p: Posynomial, power: float) -> Posynomial:
+    """Return a posynomial to a power: of a monomial, or a small whole power; raises NotPosynomial for others."""
     if p.is_monomial:
         return p.power(power)
     if power != int(power) or not 0 < power <= 4:
-        return None
+        raise NotPosynomial(POWER)
     return reduce(operator.mul, [p] * int(power))
 
 
@@ -107,46 +107,14 @@ def _cut_of_maximum_power(asked: Posed, name: str, power: float, x: Point) -> Po
     cuts = [settled(asked, a.numerator, x) for a in asked.taken[name]]
     levels = np.stack(np.broadcast_arrays(*(np.asarray(p(**x), float) for p in cuts)))
     if levels.ndim == 1:
-        return _cut_of_power(cuts[int(levels.argmax())], power, x, asked.worlds.size)
+        return _whole_power(cuts[int(levels.argmax())], power)
     best = levels.argmax(0)
     total = Posynomial({})
     for k, p in enumerate(cuts):
         if np.any(best == k):
-            raised = _cut_of_power(p, power, x, asked.worlds.size)
+            raised = _whole_power(p, power)
             total = total + Posynomial({key: np.where(best == k, c, 0.0) for key, c in raised.terms.items()})
     return total
-
-
-def _cut_of_power(p: Posynomial, power: float, x: Point, worlds: int) -> Posynomial:
-    """Return a cut of a posynomial to a power: itself where that is one, else its monomial tangent's power.
-
-    By the weighted means' inequality Σ uⱼ ≥ Π (uⱼ/αⱼ)^αⱼ, equal at ``x`` for α the shares of the terms there.
-    """
-    whole = own_power(p, power)
-    if whole is not None:
-        return whole
-    if any(map(np.ndim, x.values())):
-        raise NotPosynomial("a power of a sum in a maximum, at many points")
-    at = {key: np.broadcast_to(Posynomial({key: c})(**x), (worlds,)) for key, c in p.terms.items()}
-    shares = {key: u / sum(at.values()) for key, u in at.items()}
-    if all(np.ptp(s) <= 1e-12 for s in shares.values()):
-        return _tangent(p, {key: float(s[0]) for key, s in shares.items()}, power)
-    total = Posynomial({})
-    for i in range(worlds):
-        here = Posynomial({key: in_world(c, i) for key, c in p.terms.items()})
-        ((key, c),) = _tangent(here, {key: float(s[i]) for key, s in shares.items()}, power).terms.items()
-        alone = np.zeros(worlds)
-        alone[i] = float(c)
-        total = total + Posynomial({key: alone})
-    return total
-
-
-def _tangent(p: Posynomial, shares: Mapping[Any, float], power: float) -> Posynomial:
-    product = Posynomial({(): 1.0})
-    for key, share in shares.items():
-        if share > 0:
-            product = product * Posynomial({key: p.terms[key] / share}).power(share * power)
-    return product
 
 
 def in_world(c: Any, i: Any) -> Any:

@@ -155,17 +155,11 @@ def _why_of_listed(wanted: Wanted, names: tuple[str, ...]) -> Why | None:
     if wanted.chances or two_ends or not scan.few(worlds):
         return None
     try:
-        found = worst.worst(worlds)
+        table, levels, ratios = worst.worst(worlds)
     except OverflowError:
         # whether it matters for some of the limits is asked set by set
         return None
-    told = subsets.why_listed(names, found.table, {k.name: v for k, v in found.levels.items()}, found.ratios)
-
-    def values(points: Points, wanted: Sequence[str]) -> Mapping[str, Array]:
-        found.settle_values(points, wanted)
-        return told.values(points, wanted)
-
-    return replace(told, values=values)
+    return subsets.why_listed(names, table, {k.name: v for k, v in levels.items()}, ratios)
 
 
 def breakable_limits(worlds: Worlds) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.grids import divided
-from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import wanted as what
 from formulations.uncertainty.wanted import Reached, Wanted
@@ -30,10 +29,9 @@ system gives and takes back each time, a number costs four times as much."""
 MOST_SCANNED = 400_000_000
 """Designs times worlds in all: some minutes."""
 PROBES = 8
+"""Worlds that are asked first."""
 FEW_HELD = 2
 """Designs at a point that are judged at once, without an order."""
-LEARNED_FROM = 96
-"""Designs that tell which worlds are hard to hold in."""
 RULED_OUT = 1e-7
 """What misses a limit by more at every point is no design anywhere."""
 LOST = "a design that may hold leaves the range of floats in some sample"
@@ -206,62 +204,34 @@ def _listed(wanted: Wanted) -> designs.Grid:
     return every
 
 
-def cut(worlds: Worlds, places: Points, size: int = 0) -> Iterator[Points]:
-    """Cut the places of designs into pieces that are judged at once, in so many worlds (0: in all of them)."""
-    step = max(SCANNED_AT_ONCE // max((size or worlds.size) * worlds.kinds, worlds.points), 1)
+def cut(worlds: Worlds, places: Points) -> Iterator[Points]:
+    """Cut the places of designs into pieces that are judged at once."""
+    step = max(SCANNED_AT_ONCE // max(worlds.size * worlds.kinds, worlds.points), 1)
     yield from (places[start : start + step] for start in range(0, len(places), step))
 
 
 def _may_hold(wanted: Wanted, every: designs.Grid) -> Bools:
-    """Which designs (N, D) may hold at each point: a few worlds break most, those that broke others before all."""
+    """Which designs (N, D) may hold at each point: a few worlds break most of those that do not."""
     worlds = wanted.worlds
     held = np.ones((worlds.points, every.size), bool)
     if worlds.size <= 4 * PROBES or every.size <= FEW_HELD:
         return held
-    _probe(wanted, every, held, list(range(PROBES)))
-    point = np.unique([0, worlds.points // 2, worlds.points - 1])
-    own, place = np.nonzero(held[point])
-    some = np.unique(np.linspace(0, max(own.size - 1, 0), LEARNED_FROM).astype(int))
-    if own.size:
-        hard = _hardest(wanted, _reached(wanted, every, point[own[some]], place[some]).at)
-        _probe(wanted, every, held, sorted(hard))
-    return held
-
-
-def _probe(wanted: Wanted, every: designs.Grid, held: Bools, probes: list[int]) -> None:
-    """Leave out of the designs that may hold those that do not in a few worlds."""
-    few = wanted.worlds.some(probes)
-    for places in cut(few, np.flatnonzero(held.any(0))) if probes else ():
+    few = worlds.some(range(PROBES))
+    for places in cut(few, np.arange(every.size)):
         at = judged(few, columns(every, every.at(places)))
         # what is not a number may be one that floats do not reach
         rows = [
             ((r <= 1.0 + RULED_OUT) | ~np.isfinite(r)).all(-1)
-            for r in _without_exception(wanted, at).values()
+            for k, r in at.ratios.items()
+            if wanted.counts(k.name) and not wanted.failing(k.name)
         ]
-        held[:, places] &= np.broadcast_to(np.all(rows, axis=0), (len(held), len(places)))
-
-
-def _hardest(wanted: Wanted, at: Judged) -> set[int]:
-    """The worlds in which limits are nearest to broken, of each limit the one that is it at most designs."""
-    found = set[int]()
-    for key, ratio in _without_exception(wanted, at).items():
-        by_world = differing(ratio)
-        if by_world.shape[-1] == 1 and key.name in at.metrics:
-            values = differing(at.metrics[key.name])
-            by_world = -values if key.side == "min" else values
-        if by_world.shape[-1] > 1:
-            found.add(int(np.bincount(by_world.argmax(-1).reshape(-1)).argmax()))
-    return found
+        held[:, places] = np.broadcast_to(np.all(rows, axis=0), (len(held), len(places)))
+    return held
 
 
 def columns(every: designs.Grid, points: Array) -> dict[str, Array]:
     """Return designs as columns, for numbers of which the last dimension is that of the worlds."""
     return {n: c[:, None] for n, c in zip(every.names, points.T, strict=True)}
-
-
-def _without_exception(wanted: Wanted, at: Judged) -> dict[RowKey, Array]:
-    """The ratios by world of limits that hold in every world."""
-    return {k: r for k, r in at.ratios.items() if wanted.counts(k.name) and not wanted.failing(k.name)}
 
 
 def _refuse_lost(wanted: Wanted, every: designs.Grid, places: Points, at: Judged, taken: Bools) -> None:

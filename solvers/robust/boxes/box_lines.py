@@ -1,7 +1,6 @@
 """Necessary conditions of a box of designs, affine in the logarithms of what is decided, whatever the equations are.
 
-In world i a number f (the objective, the ratio of a limit) is known on a box by interval slopes (``solvers.boxes``),
-or, of ratios of posynomials, from the sums themselves (``solvers.robust.boxes.box_sums``):
+In world i a number f (the objective, the ratio of a limit) is known on a box by interval slopes (``solvers.boxes``):
 with δ the logarithmic distance from the centre m,
 
     log f_i  ∈  log f_i(m) + Σ_v [s_iv − r_iv, s_iv + r_iv] δ_v,      |δ_v| ≤ w_v.
@@ -39,7 +38,6 @@ from formulations.uncertainty.measures import Quantile, Weighing
 from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Cap
 from solvers import boxes
-from solvers.robust.boxes.box_sums import Sums
 
 ASKS_NOTHING = -1e9
 """A line that asks for nothing."""
@@ -114,13 +112,12 @@ def _sound(slope: Array, cut: Array, nothing: float = ASKS_NOTHING) -> Line:
     return Line(np.where(fine, slope, 0.0), np.where(fine, cut, nothing))
 
 
-def known(wanted: Wanted, low: Array, high: Array, sums: Sums | None = None, slack: float = HOLDS) -> Known:
-    """Work out what is known of boxes (B, k), of ``sums`` where the question is one of these.
+def known(wanted: Wanted, low: Array, high: Array, slack: float = HOLDS) -> Known:
+    """Work out what is known of boxes (B, k); ``slack``: by how much designs may miss limits.
 
-    ``slack``: by how much designs may miss limits.
     Raises CannotTake where the equations are not for slopes.
     """
-    keys, e = _enclosed(wanted, low, high) if sums is None else _enclosed_by_sums(wanted, sums, low, high)
+    keys, e = _enclosed(wanted, low, high)
     boxes_, n = len(low), wanted.worlds.size
     count = wanted.worlds.count_of("")
     width = e.width.reshape(2, -1, boxes_, n)[..., 0]
@@ -185,23 +182,6 @@ def _enclosed(wanted: Wanted, low: Array, high: Array) -> tuple[tuple[RowKey, ..
         if every.objectives:
             found.append(evaluation.objective(every, x, at))
         return tuple(rows), boxes.enclosure(tuple(rows), [inputs[0].of(v) for v in found], low.shape)
-
-
-def _enclosed_by_sums(
-    wanted: Wanted, sums: Sums, low: Array, high: Array
-) -> tuple[tuple[RowKey, ...], boxes.Enclosure]:
-    """The same from sums, but for boxes that are too wide for them."""
-    e, wide = sums.enclosed(low, high)
-    if not wide.any():
-        return sums.keys, e
-    keys, by_slopes = _enclosed(wanted, low[wide], high[wide])
-    # what is always 0 is no sum
-    rows = [r for r, key in enumerate(keys) if key in sums.keys]
-    rows += range(len(keys), len(by_slopes.low))
-    at = np.repeat(wide, wanted.worlds.size)
-    for name in ("low", "high", "centre_low", "centre_high", "slope_low", "slope_high"):
-        getattr(e, name)[..., at] = getattr(by_slopes, name)[rows]
-    return sums.keys, e
 
 
 def _row_bounds(

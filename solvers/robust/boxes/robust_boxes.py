@@ -106,8 +106,8 @@ def _value_of_found(wanted: Wanted, found: Found) -> float:
 def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
     nominal = wanted.worlds.nominal
     worlds = wanted.worlds
-    how = "interval slopes" if tree.sums is None else "tangents of sums or interval slopes"
-    text = f"branch and bound over boxes of designs, each bounded by {how} in every {worlds.word}; {tree.boxes} boxes"
+    text = "branch and bound over boxes of designs, each bounded by interval slopes in every"
+    text += f" {worlds.word}; {tree.boxes} boxes"
     text = may_fail_words(wanted) + text
     if tree.best_x is None:
         if not tree.open:
@@ -119,8 +119,7 @@ def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
                 )
             )
         message = f"neither a design nor a proof that there is none: {text}"
-        bound = box_lines.objective_at(wanted, tree.bound) if np.isfinite(tree.beaten) else None
-        return Found(Outcome(Status.ERROR, bound=bound, message=message, solver=SOLVER))
+        return Found(Outcome(Status.ERROR, message=message, solver=SOLVER))
     x = dict(zip(tree.where.names, map(float, tree.best_x), strict=True))
     fails = left_out(wanted, x)
     if not wanted.aims:
@@ -135,7 +134,6 @@ def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
     if status is Status.FEASIBLE and not ended:
         spent = f"the {tree.most:g} boxes times {worlds.plural} that a search may take"
         why = spent if tree.done >= tree.most else "boxes too small to be halved"
-        why = "designs of another choice, which are better," if tree.bound >= tree.beaten else why
         text = (
             f"{text}; {why} left a gap of {gap:.1e}" if np.isfinite(gap) else f"{text}; {why} left no bound"
         )

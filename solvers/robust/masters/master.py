@@ -139,8 +139,7 @@ class Master:
                 found |= self._hold(row.key, (cut.numerator, cut.denominator), none, every)
             elif row.key not in fixed:
                 ratio = self.ratios(row.key, x, at)
-                hardest = _hardest_worlds(row, ratio) if first else none
-                i = np.where(hardest >= 0, hardest, np.nan_to_num(ratio, nan=np.inf).argmax(1))
+                i = np.nan_to_num(ratio, nan=np.inf).argmax(1)
                 broken = ~(ratio[np.arange(self.count), i] <= 1 + WORLD_BROKEN) | first
                 broken &= (ratio > -np.inf).any(1)
                 if broken.any():
@@ -157,11 +156,6 @@ class Master:
     def worlds(self) -> list[tuple[RowKey, int]]:
         """In which worlds a single question holds limits."""
         return [(h.key, int(h.world[0])) for h in self.held if h.key is not None and h.world[0] != CERTAIN]
-
-    @property
-    def rows(self) -> list[Row]:
-        """The limits that a single question holds."""
-        return [Row(h.key, *h.pair) for h in self.held if h.key is not None]
 
     @property
     def cuts(self) -> int:
@@ -346,22 +340,3 @@ def _at(p: Posynomial, points: Any) -> Posynomial:
 def _present(p: Posynomial, points: Any) -> Posynomial:
     """A posynomial at points that are alike, without the terms that these do not have."""
     return Posynomial({key: c for key, c in _at(p, points).terms.items() if np.all(c > 0)})
-
-
-def _hardest_worlds(row: Row, ratio: Array) -> Indices:
-    """The world in which a limit is hardest whatever is decided, by all of its coefficients; -1 where there is none.
-
-    ``ratio`` (P, worlds): at some design, minus infinite in worlds in which the limit need not hold.
-    """
-    none = np.full(len(ratio), -1)
-    terms = [c for c in row.numerator.terms.values() if np.ndim(c)]
-    terms += [-c for c in row.denominator.terms.values() if np.ndim(c)]
-    if world_cuts.has_maxima(row.numerator) or world_cuts.has_maxima(row.denominator) or not terms:
-        return none
-    held = ratio > -np.inf
-    hardest = held
-    for c in terms:
-        wide = c if c.shape[-1] == 1 else c[..., : ratio.shape[1]]
-        among = np.where(held, wide, -np.inf)
-        hardest = hardest & (among == among.max(1, keepdims=True))
-    return np.where(hardest.any(1), hardest.argmax(1), none)
