@@ -163,6 +163,14 @@ def solve(
     return solve_all([Programs(A, logc, ptr, low, high)])[0]
 
 
+def pause() -> None:
+    """Let the tasks beside this one run for a while."""
+    here = _current.get()
+    if here is not None:
+        here.rounds.ready.append(here)
+        here.wait()
+
+
 def solve_all(asked: list[Programs]) -> list[gp.Result]:
     """Solve groups of geometric programs, each of its own shape, in one call."""
     here = _current.get()

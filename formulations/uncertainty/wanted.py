@@ -26,12 +26,25 @@ class Chance:
     may_fail: int
 
 
+@dataclass(slots=True, eq=False)
+class Level:
+    """The best objective known of several choices that are searched side by side: what is worse is not looked for."""
+
+    best: float | None = None
+
+    def reach(self, objective: float, sign: float) -> None:
+        """Tell of a design of one of the choices; ``sign``: 1 where the least is the best, else -1."""
+        if self.best is None or sign * (objective - self.best) < 0.0:
+            self.best = objective
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A question in many worlds.
 
     ``chances``: limits that may fail together in so many worlds; ``kept``: names of the limits that count (None: all).
     ``eased``: the end of a limit whose least factor is looked for, in place of an objective; it does not count itself.
+    ``level``: what other choices reach.
     """
 
     worlds: Worlds
@@ -39,6 +52,7 @@ class Wanted:
     chances: tuple[Chance, ...] = ()
     kept: frozenset[str] | None = None
     eased: RowKey | None = None
+    level: Level | None = None
 
     @property
     def sign(self) -> float:

@@ -31,7 +31,7 @@ from formulations import evaluation, failures
 from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS, TIE
 from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, cvar
-from formulations.uncertainty.wanted import Chance, Wanted
+from formulations.uncertainty.wanted import Chance, Level, Wanted
 from formulations.uncertainty.worlds import SAMPLE, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
 from scenarios.distributions import Measure
@@ -61,18 +61,20 @@ class Asked:
 
     ``measure``: what is made least of the objective over the worlds, ``words``: its name, as in "mean of energy over
     1024 samples (Sobol, seed 0)". ``promised``: what may fail in how many of the worlds (``solvers.robust.chances``).
+    ``level``: what other choices reach.
     """
 
     worlds: Worlds
     measure: Measured
     words: str
     promised: tuple[Counted, ...] = ()
+    level: Level | None = None
 
     @property
     def wanted(self) -> Wanted:
         """The question as methods take it."""
         chances = tuple(Chance(p.names, k) for p, k in self.promised)
-        return Wanted(self.worlds, self.measure, chances)
+        return Wanted(self.worlds, self.measure, chances, level=self.level)
 
 
 def answered(asked: Asked, *, brief: bool = False, tied: bool = True) -> Solution:
@@ -114,13 +116,21 @@ def _answered(asked: Asked, *, brief: bool, tied: bool, kept: dict[int, Found] |
     question = asked.worlds.nominal
     if choices.categorical(question):
         every, own = [w for _, w in asked.worlds.choices()], dict[int, Found]()
+        level = Level() if question.objectives else None
 
         def of(q: Question) -> Asked:
             return dataclasses.replace(asked, worlds=next(w for w in every if w.nominal == q))
 
+        def briefly(q: Question) -> Solution:
+            beside = dataclasses.replace(of(q), level=level)
+            solution = _answered(beside, brief=True, tied=False, kept=own)
+            if level is not None and solution.objective is not None and solution.status in choices.GOOD:
+                level.reach(solution.objective, question.sign)
+            return solution
+
         return choices.best_of(
             question,
-            lambda q: _answered(of(q), brief=True, tied=False, kept=own),
+            briefly,
             lambda q: _answered(of(q), brief=brief, tied=tied, kept=own),
             None if brief else lambda q: robust_conflicts.why(of(q).wanted),
         )

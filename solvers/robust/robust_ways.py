@@ -95,7 +95,7 @@ def _endless(wanted: Wanted) -> Found | None:
     if gone is None:
         return None
     loose = wanted.worlds.changed(lambda q: replace(q, objectives=()))
-    there = robust_boxes.minimise(replace(wanted, worlds=loose)).outcome
+    there = robust_boxes.minimise(replace(wanted, worlds=loose, level=None)).outcome
     if there.x is None:
         return None
     outcome = Outcome(Status.UNBOUNDED, there.x, solver=there.solver, runaway=gone[0], falls=gone[1])

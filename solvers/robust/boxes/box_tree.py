@@ -19,7 +19,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.wanted import Wanted, reached
 from scenarios.question import Question
-from solvers import beyond, boxes
+from solvers import beyond, boxes, side_by_side
 from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes
@@ -30,6 +30,8 @@ from solvers.sampling import descent
 AT_ONCE = 32_768
 FEW_SLOPES = 8
 """Decided numbers, each with its slopes, from which on a box takes work in proportion to them."""
+GLANCE = 8192
+"""Boxes times worlds after which a choice is left where another is better: what it reaches is told, too."""
 SPARE = 1e-10
 """What a local search keeps of a limit, so that rounding does not break it."""
 FIRST_HALVINGS = 3
@@ -63,12 +65,21 @@ class Tree:
     @property
     def open(self) -> bool:
         """Whether anything is left that may hold a design."""
-        return bool(self.now.key.size) or bool(np.isfinite(self.closed))
+        return bool(self.now.key.size) or bool(np.isfinite([self.closed, self.beaten]).any())
 
     @property
     def bound(self) -> float:
         """The least of what is not excluded."""
-        return float(min(self.now.key.min(initial=np.inf), self.closed, self.best))
+        return float(min(self.now.key.min(initial=np.inf), self.closed, self.best, self.beaten))
+
+    @property
+    def beaten(self) -> float:
+        """From where on designs are worse than that of another choice, by more than the gap; infinite: nowhere."""
+        level = self.wanted.level
+        if level is None or level.best is None or self.done < GLANCE:
+            return np.inf
+        key = box_lines.key_of(self.wanted, level.best)
+        return key + self._part_of_gap(1.0, key)
 
     def run(self, known: Mapping[str, float] | None = None) -> None:
         """Search until the gap is closed or the work is done, first the box, then what is beyond its own ends."""
@@ -101,6 +112,8 @@ class Tree:
                 for i in map(int, order):
                     self._descend(boxes.centres(self.now.low[i], self.now.high[i]))
             self._halve()
+            if self.wanted.level is not None:
+                side_by_side.pause()
             self._let_go()
 
     def _beyond(self) -> None:
@@ -140,8 +153,13 @@ class Tree:
 
     def _cutoff(self) -> float:
         share = FINE_SHARE if self.done < 4 * AT_ONCE else SHARE_OF_GAP
-        size = 1.0 if self.wanted.exceeded is not None else abs(self.best)
-        return self.best - share * self.wanted.worlds.nominal.gap * size if np.isfinite(self.best) else np.inf
+        own = self.best - self._part_of_gap(share, self.best) if np.isfinite(self.best) else np.inf
+        return min(own, self.beaten)
+
+    def _part_of_gap(self, share: float, key: float) -> float:
+        return (
+            share * self.wanted.worlds.nominal.gap * (1.0 if self.wanted.exceeded is not None else abs(key))
+        )
 
     def _examine(self, low: Array, high: Array) -> None:
         """Bound boxes, let go what is of no use, try their centres, keep the rest open."""
@@ -157,8 +175,9 @@ class Tree:
         slack = HOLDS if self.best_x is None else search.HELD_WITHIN
         found = box_lines.known(self.wanted, low, high, slack)
         lines = list(found.lines)
-        if np.isfinite(self.best):
-            lines.append(box_lines.Line(found.goal.slope, found.goal.cut - self.best))
+        level = min(self.best, self.beaten)
+        if np.isfinite(level):
+            lines.append(box_lines.Line(found.goal.slope, found.goal.cut - level))
         near, far = box_lines.contracted(lines, found.width[0], found.width[1])
         alive = ~found.dead & (near <= far).all(0)
         keys = np.maximum(box_lines.least(found.goal, found.lines, near, far), found.flat)
@@ -192,6 +211,8 @@ class Tree:
         i = int(keys.argmin())
         if keys[i] < self.best:
             self.best, self.best_x = float(keys[i]), x[i]
+            if self.wanted.level is not None:
+                self.wanted.level.reach(float(found.goal[i]), self.wanted.sign)
 
     def look(self, low: Array, high: Array) -> None:
         """Look for designs to begin with: points spread over the box, and the best of them followed downhill."""

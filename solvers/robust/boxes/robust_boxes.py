@@ -119,7 +119,8 @@ def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
                 )
             )
         message = f"neither a design nor a proof that there is none: {text}"
-        return Found(Outcome(Status.ERROR, message=message, solver=SOLVER))
+        bound = box_lines.objective_at(wanted, tree.bound) if np.isfinite(tree.beaten) else None
+        return Found(Outcome(Status.ERROR, bound=bound, message=message, solver=SOLVER))
     x = dict(zip(tree.where.names, map(float, tree.best_x), strict=True))
     fails = left_out(wanted, x)
     if not wanted.aims:
@@ -134,6 +135,7 @@ def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
     if status is Status.FEASIBLE and not ended:
         spent = f"the {tree.most:g} boxes times {worlds.plural} that a search may take"
         why = spent if tree.done >= tree.most else "boxes too small to be halved"
+        why = "designs of another choice, which are better," if tree.bound >= tree.beaten else why
         text = (
             f"{text}; {why} left a gap of {gap:.1e}" if np.isfinite(gap) else f"{text}; {why} left no bound"
         )
