@@ -36,7 +36,8 @@ from results.solution import Status
 from scenarios.axes.axes import Target
 from scenarios.question import Decision, Question
 from scenarios.sweep.grids import Column, Grid, GridAxis
-from solvers import designs
+from solvers import designs, work
+from solvers.certain import answer
 from solvers.counting import whole
 from solvers.judgement import relative_gap
 from solvers.linear.points import linear
@@ -49,7 +50,7 @@ SECONDS = 5.0
 """Declared seconds of looking for the best designs of samples (see ``solvers.work``)."""
 WORDS = "the best designs of samples"
 WAYS = (whole.over, linear.over)
-"""What finds the best designs of many samples; those left over have no bound."""
+"""What finds the best designs of many samples; those left over are asked one by one."""
 UNREAD = frozenset({"binding", "would_do", "elasticity", "metric"})
 """Of a sample: what no bound or design rests on."""
 MOST_JUDGED = 256
@@ -190,6 +191,12 @@ class _Search:
         for way in WAYS:
             if left.size:
                 left = left[self._put_together(way, _grid(worlds.some(left), question), left, best)]
+        for i in map(int, left):
+            alone = answer(_grid(worlds, question).question((i,)), neighbours=False, brief=True)
+            self.seconds += work.alone(question)
+            best.holds[i] = alone.status is not Status.INFEASIBLE
+            best.bound[i] = np.nan if alone.bound is None else alone.bound
+            best.x[i] = [alone.variables.get(n, np.nan) for n in self.names]
         return best
 
     def _put_together(self, way: Callable[[Grid], ByGroup], grid: Grid, places: Points, best: _Best) -> Bools:
