@@ -158,11 +158,6 @@ class Master:
         return [(h.key, int(h.world[0])) for h in self.held if h.key is not None and h.world[0] != CERTAIN]
 
     @property
-    def rows(self) -> list[Row]:
-        """The limits that a single question holds."""
-        return [Row(h.key, *h.pair) for h in self.held if h.key is not None]
-
-    @property
     def cuts(self) -> int:
         """How many cuts of the measure a single question has."""
         return sum(h.key is None for h in self.held)
