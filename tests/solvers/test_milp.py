@@ -387,27 +387,3 @@ def test_what_is_negative_at_best_is_made_greatest(
     assert found.objective < 0.0
     assert found.objective == pytest.approx(-least.objective, rel=1e-9)
     assert found.bound == pytest.approx(found.objective, rel=1e-6)
-
-
-@pytest.mark.parametrize("most", [2.0, 64.0, 1024.0])
-def test_the_largest_of_a_list_of_powers_is_picked(most: float) -> None:
-    """Entries of 1e-30 stand beside it in one row: HiGHS' presolve lost the last, and half was called optimal."""
-    source: dict[str, Any] = {
-        "model": "nbody",
-        "machine": "jaketown",
-        "given": {"bodies": 1e6, "flops_per_pair": 20, "processors": 64, "memory": 1e5},
-        "decide": {
-            "ua": {"min": 1, "max": 1000},
-            "vb": {"powers_of": 2, "min": 0.25, "max": most},
-            "wc": {"min": 0.5, "max": 10},
-        },
-        "define": {"ff": "ua + 0.1 * vb + 0.1 * wc"},
-        "objective": {"maximize": "ff"},
-    }
-    found = dse.solve(source)
-    assert found.variables["vb"] == most
-    assert found.objective == pytest.approx(1001.0 + 0.1 * most, rel=1e-9)
-    swept = dse.sweep(
-        dse.load(source | {"sweep": {"m": {"path": "decide.ua.max", "values": [10, 1000]}}}), progress=False
-    )
-    assert swept["vb"].values.tolist() == [most, most]
