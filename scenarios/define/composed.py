@@ -226,13 +226,19 @@ def _size_of_terms(tree: Expression, unit: str | None, lift: Lift) -> Run:
 
 
 def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
-    """Return the size of the parts of a definition that may be negative; None of every other quantity.
+    """Return the size of the parts of what may be negative (of a metric itself); None of every other quantity.
 
     ``at``: every number of the question and every metric, by name. A limit of 0 on a difference is measured by it.
     """
     if not may_be_negative(model, name):
         return None
-    found = next(d for d in definitions_of(model) if d.name == name)
+    found = next((d for d in definitions_of(model) if d.name == name), None)
+    if found is None:
+        try:
+            return abs(at[name])
+        except (TypeError, arithmetic.CannotTake):
+            # of what is not a number yet any size will do
+            return 1.0
     return _size_of_terms(found.tree, found.metric.unit, plain_lift)(at)
 
 
@@ -247,8 +253,10 @@ def recomputed(model: Model, at: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def may_be_negative(model: Model, name: str) -> bool:
-    """Tell whether a quantity is a definition that may be negative."""
-    return isinstance(model.equations, Equations) and name in model.equations.signed
+    """Tell whether a quantity is a definition that may be negative, or a metric whose domain is not from 0 on."""
+    if isinstance(model.equations, Equations):
+        return name in model.equations.signed or may_be_negative(model.equations.base, name)
+    return any(m.minimum < 0.0 and m.name == name for m in model.metrics)
 
 
 def composed(base: Model, definitions: Iterable[Definition], own: Own, before: frozenset[str]) -> Model:

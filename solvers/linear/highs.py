@@ -49,7 +49,7 @@ NEAR_MISS = 1e-6
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
 LEAST_SHARE_OF_BOUND = 1e-9
-"""Of the bound of a row: what a whole number adds of less is left out, a tenth of what limits are granted."""
+"""Of the bound of a row: a whole number that adds less at most is left out, a tenth of what limits are granted."""
 PROGRAM_SECONDS = 120.0
 
 
@@ -320,7 +320,9 @@ def model(
     lp.col_lower_, lp.col_upper_ = n.low / column, n.high / column
     lp.row_lower_, lp.row_upper_ = np.where(n.equal, right, -highspy.kHighsInf), right
     # HiGHS' presolve loses the largest entry of a list beside entries of less than 1e-9 of a row's bound
-    used = np.abs(matrix) > np.where(n.integer, LEAST_SHARE_OF_BOUND * np.abs(right)[:, None], 0.0)
+    ends = np.maximum(np.abs(n.low), np.abs(n.high))
+    least = np.where(n.integer & (ends > 0.0), LEAST_SHARE_OF_BOUND / np.where(ends > 0.0, ends, 1.0), 0.0)
+    used = np.abs(matrix) > least * np.abs(right)[:, None]
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
     lp.a_matrix_.index_ = np.nonzero(used)[1].astype(np.int32)

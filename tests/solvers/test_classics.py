@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import classics
 import pytest
 
 import dse
+from dse.models.model import Model
+from dse.quantities import Quantity
 
 PROVED = 1e-6
 PRINTED = 1e-6
@@ -59,3 +62,42 @@ def test_engineering_classic_is_proved_at_the_best_design_known(
     assert found.objective == pytest.approx(cost, rel=PRINTED)
     # the spring's cost is so flat that 1e-6 of it leaves its design free by 1e-4
     assert {n: found.variables[n] for n in design} == pytest.approx(design, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("limit", "sense", "status", "best"),
+    [
+        ({"min": 2}, "minimize", "optimal", 7.0),
+        ({"min": -2}, "minimize", "optimal", 3.0),
+        ({"max": -2}, "maximize", "optimal", 3.0),
+        ({"max": 0}, "maximize", "optimal", 5.0),
+        ({"min": 6}, "minimize", "infeasible", None),
+    ],
+)
+def test_a_metric_of_a_model_may_be_negative(
+    limit: dict[str, float], sense: str, status: str, best: float | None
+):
+    """A lower limit above 0 was read as one over the metric, which is no proof where that is negative."""
+    size = Quantity("size", "x", "", "what is decided", floor=1e-6, ceiling=1e9)
+    metrics = (
+        Quantity("cost", "C", "", "cost"),
+        Quantity("gain", "G", "", "gain", minimum=-math.inf),
+    )
+
+    def equations(g: Any) -> dict[str, Any]:
+        """Gain is size less 5."""
+        return {"cost": g.size, "gain": g.size - 5.0}
+
+    dse.register(Model("gains", "gains", "", (), (size,), metrics, (), equations))
+    found = dse.solve(
+        {
+            "model": "gains",
+            "decide": {"size": {"min": 0.1, "max": 10}},
+            "objective": {sense: "cost"},
+            "limits": {"gain": limit},
+        }
+    )
+    assert found.status == status
+    assert found.objective == (None if best is None else pytest.approx(best, rel=1e-6))
+    if best is None:
+        assert found.conflict == {"gain": pytest.approx(5.0, rel=1e-6), "size": pytest.approx(11.0, rel=1e-6)}

@@ -30,6 +30,7 @@ saved.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -115,7 +116,12 @@ METRICS = (
     Quantity("race_time", "", "s", "time of race-to-halt", f"{SOURCE}, section II-E"),
     Quantity("race_energy", "", "J", "energy of race-to-halt", f"{SOURCE}, section II-E"),
     Quantity(
-        "race_saving", "", "", "share of the energy of race-to-halt that is saved", f"{SOURCE}, section II-E"
+        "race_saving",
+        "",
+        "",
+        "share of the energy of race-to-halt that is saved",
+        f"{SOURCE}, section II-E",
+        minimum=-math.inf,
     ),
 )
 OF_PHASE = (
