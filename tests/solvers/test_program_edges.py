@@ -236,3 +236,20 @@ def test_the_largest_of_a_list_of_powers_is_picked(most: float) -> None:
         dse.load(source | {"sweep": {"m": {"path": "decide.ua.max", "values": [10, 1000]}}}), progress=False
     )
     assert swept["vb"].values.tolist() == [most, most]
+
+
+def test_what_is_small_for_one_thing_counts_where_there_may_be_many() -> None:
+    """A ten-billionth of the bound each: all of it from 5e9 of them on."""
+    found = dse.solve(
+        {
+            "model": "nbody",
+            "machine": "jaketown",
+            "given": {"bodies": 1e6, "flops_per_pair": 20, "processors": 64, "memory": 1e5},
+            "decide": {"kk": {"min": 1, "max": 1e12, "integer": True}, "uu": {"min": 0.1, "max": 10}},
+            "define": {"load": "0.00000000001 * kk + 0.001 * uu", "ff": "kk + uu"},
+            "objective": {"maximize": "ff"},
+            "limits": {"load": {"max": 0.05}},
+        }
+    )
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx((0.05 - 0.001 * 0.1) * 1e11, rel=1e-6)
