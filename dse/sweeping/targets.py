@@ -202,7 +202,10 @@ class Target:
             found[SINGLY] = sum(int(n.get("alone", 0)) for n in notes) + int(self._carried.get(SINGLY, 0))
         left = handover.merged(n.get(LEFT_OVER, {}) for n in notes)
         if left:
-            _log.warning("points that a way for many at once left over: %s", handover.words(left))
+            _log.warning(
+                "left over by a way for many points at once, where each choice at a point counts: %s",
+                handover.words(left),
+            )
         left = handover.merged([json.loads(self._carried.get(LEFT_OVER, "{}")), left])
         return {**self._carried, **found, LEFT_OVER: json.dumps(left)}
 
