@@ -229,7 +229,7 @@ def _judge(plan: Layout, found: Judged, into: Mapping[str, Any]) -> None:
     if needed is not None:
         # where several are broken no value of one of them would do
         many = sum((np.broadcast_to(b, clash.shape) for b in each.values()), np.zeros(clash.shape, int)) > 1
-        needed[many] = np.nan
+        needed[many] = np.where(np.isnan(needed[many]), np.nan, np.inf)
     clash[...] = np.where(broken, STATUS_CODES[Status.INFEASIBLE], STATUS_CODES[Status.EVALUATED])
     if plan.full:
         _explain(each, clash.shape, into)

@@ -287,7 +287,11 @@ def test_a_lower_limit_that_is_0_at_first_has_its_place(rows: int):
 
 def test_evaluated_points_store_what_came_out():
     asked = NBODY | {"decide": {}, "given": {**NBODY["given"], "processors": 100, "memory": 5000}}
-    study = dse.sweep(asked)
+    energies = {"path": "limits.energy.max", "values": [10, 38, 1000]}
+    study = dse.sweep(asked | {"sweep": {"t": NBODY["sweep"]["t"], "e": energies}})
+    assert study.attrs["left_over"] == "{}"
+    # where energy is too much as well, no time alone would do
+    assert np.isnan(study["would_do"][:, :2]).all()
     needed = study["would_do"].sel(limit="time").where(study["binding"].sel(limit="time") == CONFLICTING)
     assert np.nanmax(needed) == pytest.approx(float(study["time"].max()), rel=1e-12)
     assert study["would_do"].attrs["limit_units"] == (
@@ -296,7 +300,10 @@ def test_evaluated_points_store_what_came_out():
     headings = [c.heading for c in flat.columns(study)]
     assert {"would_do time [s]", "would_do energy [J]", "would_do replication"} <= set(headings)
     shown = columns.of_dataset(study).limits[0]
-    assert shown == (f"time (feasible at {show(float(study['time'][0, 0]), 's', 4)})",)
+    assert shown == ("time",)
+    assert columns.of_dataset(study).limits[2] == (
+        f"time (feasible at {show(float(study['time'][0, 2]), 's', 4)})",
+    )
 
 
 def test_a_value_whose_search_is_not_closed_is_told_without_asking_again():

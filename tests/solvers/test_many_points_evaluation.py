@@ -81,10 +81,12 @@ def test_a_block_says_what_each_point_says(asked: dict[str, Any]):
         if variable.role == "seconds":
             continue
         if variable.dtype == "float64":
+            ours = found[variable.name]
+            if variable.role == "would_do":
+                # a block has infinity where it is known that no value would do
+                ours = np.where(np.isinf(ours), np.nan, ours)
             # arrays and floats take powers by different routines: an ulp or two each
-            np.testing.assert_allclose(
-                found[variable.name], alone[variable.name], rtol=1e-13, err_msg=variable.name
-            )
+            np.testing.assert_allclose(ours, alone[variable.name], rtol=1e-13, err_msg=variable.name)
         else:
             np.testing.assert_array_equal(found[variable.name], alone[variable.name], err_msg=variable.name)
 
