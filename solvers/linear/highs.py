@@ -48,8 +48,8 @@ NEAR_MISS = 1e-6
 """Of the size of every row: a point that misses one by more is missed for sure."""
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
-LEAST_SHARE_OF_BOUND = 1e-9
-"""Of the bound of a row: a whole number that adds less at most is left out, a tenth of what limits are granted."""
+WIDE_LIST = 100.0
+"""Factor between the largest and the smallest entry of a list from which on presolve is not believed."""
 PROGRAM_SECONDS = 120.0
 
 
@@ -319,21 +319,29 @@ def model(
     lp.col_cost_ = cost[:-1] * column / size
     lp.col_lower_, lp.col_upper_ = n.low / column, n.high / column
     lp.row_lower_, lp.row_upper_ = np.where(n.equal, right, -highspy.kHighsInf), right
-    # HiGHS' presolve loses the largest entry of a list beside entries of less than 1e-9 of a row's bound
-    ends = np.maximum(np.abs(n.low), np.abs(n.high))
-    least = np.where(n.integer & (ends > 0.0), LEAST_SHARE_OF_BOUND / np.where(ends > 0.0, ends, 1.0), 0.0)
-    used = np.abs(matrix) > least * np.abs(right)[:, None]
+    used = matrix != 0.0
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
     lp.a_matrix_.index_ = np.nonzero(used)[1].astype(np.int32)
     lp.a_matrix_.value_ = matrix[used]
-    if not n.integer.any() and n.rows.size < PRESOLVED:
+    if (not n.integer.any() and n.rows.size < PRESOLVED) or _has_wide_lists(n, matrix):
         h.setOptionValue("presolve", "off")
     if n.integer.any():
         kinds = highspy.HighsVarType
         lp.integrality_ = [kinds.kInteger if i else kinds.kContinuous for i in n.integer]
     h.passModel(lp)
     return h
+
+
+def _has_wide_lists(n: Numbers, matrix: Array) -> bool:
+    """Whether the entries of a list differ widely in some row: presolve has lost the largest of such a list."""
+    size = np.abs(matrix)
+    for of in whole_parts.picks(n.rows[n.equal], n.integer & (n.low >= 0.0) & (n.high <= 1.0)):
+        own = size[:, of]
+        least = np.where(own > 0.0, own, np.inf).min(axis=1)
+        if (own.max(axis=1) > WIDE_LIST * least).any():
+            return True
+    return False
 
 
 def _end_of_highs(h: highspy.Highs) -> End:
