@@ -48,8 +48,6 @@ NEAR_MISS = 1e-6
 """Of the size of every row: a point that misses one by more is missed for sure."""
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
-WIDE_LIST = 100.0
-"""Factor between the largest and the smallest entry of a list from which on presolve is not believed."""
 PROGRAM_SECONDS = 120.0
 
 
@@ -324,24 +322,13 @@ def model(
     lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
     lp.a_matrix_.index_ = np.nonzero(used)[1].astype(np.int32)
     lp.a_matrix_.value_ = matrix[used]
-    if (not n.integer.any() and n.rows.size < PRESOLVED) or _has_wide_lists(n, matrix):
+    if (not n.integer.any() and n.rows.size < PRESOLVED) or whole_parts.has_wide_lists(n, matrix):
         h.setOptionValue("presolve", "off")
     if n.integer.any():
         kinds = highspy.HighsVarType
         lp.integrality_ = [kinds.kInteger if i else kinds.kContinuous for i in n.integer]
     h.passModel(lp)
     return h
-
-
-def _has_wide_lists(n: Numbers, matrix: Array) -> bool:
-    """Whether the entries of a list differ widely in some row: presolve has lost the largest of such a list."""
-    size = np.abs(matrix)
-    for of in whole_parts.picks(n.rows[n.equal], n.integer & (n.low >= 0.0) & (n.high <= 1.0)):
-        own = size[:, of]
-        least = np.where(own > 0.0, own, np.inf).min(axis=1)
-        if (own.max(axis=1) > WIDE_LIST * least).any():
-            return True
-    return False
 
 
 def _end_of_highs(h: highspy.Highs) -> End:
