@@ -26,9 +26,6 @@ HIGHS_FEASIBLE = 1e-10
 MIP_WHOLE = 1e-9
 RAY_ROUNDING = 1e-9
 """What of a direction without end, and of its product with a row, counts as 0, relative."""
-SCALING_PASSES = 4
-LEAST_SHARE_OF_COLUMN = 1e6
-"""So much smaller than the unit of its column the end of a number may be: slack is 1e-10 of that unit."""
 TOLERANCES = {
     "primal_feasibility_tolerance": HIGHS_FEASIBLE,
     "dual_feasibility_tolerance": HIGHS_FEASIBLE,
@@ -87,6 +84,9 @@ def _searched_integers(
     if large is not None:
         return large
     found = _called_highs(n, cost, gap)
+    if whole_parts.has_wide_lists(n):
+        # presolve has lost the largest entry of a list, and numbers of 1e30 are lost without it
+        found = _better(found, _called_highs(n, cost, gap, presolve=False))
     if found.end is End.INFEASIBLE and _whole_refuted(n):
         return found
     # any point will do where nothing is to be small
@@ -260,8 +260,21 @@ def meets(n: Numbers, u: Array) -> bool:
     return not ((over > room) | ((over < -room) & n.equal)).any()
 
 
+def _better(one: Result, other: Result) -> Result:
+    """The better of two searches of one program, with the bound that both leave."""
+    if one.u is None or other.u is None:
+        return other if one.u is None else one
+    return replace(one if one.value <= other.value else other, bound=min(one.bound, other.bound))
+
+
 def _called_highs(
-    n: Numbers, cost: Array, gap: float, *, tight: bool = True, share: float = MIP_GAP
+    n: Numbers,
+    cost: Array,
+    gap: float,
+    *,
+    tight: bool = True,
+    presolve: bool = True,
+    share: float = MIP_GAP,
 ) -> Result:
     """One call of HiGHS on balanced numbers, which must be numbers: it crashes on others.
 
@@ -271,9 +284,9 @@ def _called_highs(
         return Result(End.FAILED)
     import highspy  # only where there is a program to solve: it takes longer than most answers
 
-    row, column = balance(n)
+    row, column = linear_program.balance(n)
     size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
-    h = model(n, cost, row, column, size, gap, share)
+    h = model(n, cost, row, column, size, gap, share, presolve=presolve)
     if not tight:
         usual = highspy.Highs()
         for name in TOLERANCES:
@@ -294,7 +307,15 @@ def _called_highs(
 
 
 def model(
-    n: Numbers, cost: Array, row: Array, column: Array, size: float, gap: float, share: float = MIP_GAP
+    n: Numbers,
+    cost: Array,
+    row: Array,
+    column: Array,
+    size: float,
+    gap: float,
+    share: float = MIP_GAP,
+    *,
+    presolve: bool = True,
 ) -> highspy.Highs:
     """Return HiGHS with a program whose rows and columns are multiplied by factors, its costs divided by ``size``."""
     import highspy
@@ -322,7 +343,7 @@ def model(
     lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
     lp.a_matrix_.index_ = np.nonzero(used)[1].astype(np.int32)
     lp.a_matrix_.value_ = matrix[used]
-    if (not n.integer.any() and n.rows.size < PRESOLVED) or whole_parts.has_wide_lists(n, matrix):
+    if not presolve or (not n.integer.any() and n.rows.size < PRESOLVED):
         h.setOptionValue("presolve", "off")
     if n.integer.any():
         kinds = highspy.HighsVarType
@@ -360,30 +381,3 @@ def _ray(h: highspy.Highs, n: Numbers, cost: Array, column: Array) -> Array | No
     rows[:, -1] = slope[-1] = 0.0
     found = _called_highs(Numbers(rows, n.equal, *free, np.zeros_like(n.integer)), slope, 0.0)
     return None if found.u is None else found.u[:-1]
-
-
-def balance(n: Numbers) -> tuple[Array, Array]:
-    """Factors of rows and continuous columns that bring the numbers near 1; whole numbers stay as they are."""
-    size = np.abs(n.rows[:, :-1])
-    row, column = np.ones(len(size)), np.ones(size.shape[1])
-    shared = np.count_nonzero(size, axis=1) > 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.where(shared[:, None] | (size == 0.0), 0.0, size / np.abs(n.rows[:, -1:]))
-    # of its least end a column must not be so small a part that slack is larger
-    alone = np.where(np.isfinite(ends), ends, 0.0).max(axis=0, initial=0.0)
-    for _ in range(SCALING_PASSES):
-        row = _reciprocal((size * column).max(axis=1, initial=0.0))
-        # a row of one number is an end of it, whatever its unit
-        wide = (size * row[:, None])[shared].max(axis=0, initial=0.0)
-        wide = np.where((wide == 0.0) | (alone > LEAST_SHARE_OF_COLUMN * wide), np.maximum(alone, wide), wide)
-        column = np.where(n.integer, 1.0, _reciprocal(wide))
-    row = _reciprocal((size * column).max(axis=1, initial=0.0))
-    return row, column
-
-
-def _reciprocal(size: Array) -> Array:
-    # powers of two, so that nothing is rounded
-    with np.errstate(divide="ignore"):
-        found = 2.0 ** -np.round(np.log2(size))
-    found[size <= 0.0] = 1.0
-    return np.asarray(found)

@@ -14,6 +14,9 @@ from dse.system.records import dataclass
 
 COST_ROUNDING = 1e-14
 PROPORTIONAL = 1e-12
+SCALING_PASSES = 4
+LEAST_SHARE_OF_COLUMN = 1e6
+"""So much smaller than the unit of its column the end of a number may be: slack is 1e-10 of that unit."""
 DINKELBACH_STEPS = 60
 RATIO_CLOSED = 1e-13
 
@@ -163,3 +166,30 @@ class Result:
     cost: Array | None = None
     equals: tuple[Result, ...] = ()
     known: tuple[Array, ...] = ()
+
+
+def balance(n: Numbers) -> tuple[Array, Array]:
+    """Factors of rows and continuous columns that bring the numbers near 1; whole numbers stay as they are."""
+    size = np.abs(n.rows[:, :-1])
+    row, column = np.ones(len(size)), np.ones(size.shape[1])
+    shared = np.count_nonzero(size, axis=1) > 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.where(shared[:, None] | (size == 0.0), 0.0, size / np.abs(n.rows[:, -1:]))
+    # of its least end a column must not be so small a part that slack is larger
+    alone = np.where(np.isfinite(ends), ends, 0.0).max(axis=0, initial=0.0)
+    for _ in range(SCALING_PASSES):
+        row = _reciprocal((size * column).max(axis=1, initial=0.0))
+        # a row of one number is an end of it, whatever its unit
+        wide = (size * row[:, None])[shared].max(axis=0, initial=0.0)
+        wide = np.where((wide == 0.0) | (alone > LEAST_SHARE_OF_COLUMN * wide), np.maximum(alone, wide), wide)
+        column = np.where(n.integer, 1.0, _reciprocal(wide))
+    row = _reciprocal((size * column).max(axis=1, initial=0.0))
+    return row, column
+
+
+def _reciprocal(size: Array) -> Array:
+    # powers of two, so that nothing is rounded
+    with np.errstate(divide="ignore"):
+        found = 2.0 ** -np.round(np.log2(size))
+    found[size <= 0.0] = 1.0
+    return np.asarray(found)

@@ -19,7 +19,7 @@ from formulations.programs.program import Program
 from formulations.tolerances import TIE
 from solvers import designs
 from solvers.linear import highs, milp, whole_parts
-from solvers.linear.linear_program import End, Numbers, Result, constant_column
+from solvers.linear.linear_program import End, Numbers, Result, balance, constant_column
 
 RANGE_APART = 1e-7
 WHOLE_APART = 0.5
@@ -187,7 +187,7 @@ def _determined(n: Numbers) -> bool:
 def _constant_forms(n: Numbers, forms: Array) -> Bools:
     """Which affine forms have one value wherever the equalities of a program hold."""
     free = n.low < n.high
-    row, column = highs.balance(n)
+    row, column = balance(n)
     found = forms[:, :-1][:, free] * column[free]
     size = np.abs(found).max(axis=1, initial=0.0)
     held = (n.rows[:, :-1] * row[:, None] * column)[n.equal][:, free]

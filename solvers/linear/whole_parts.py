@@ -20,7 +20,7 @@ from solvers.linear.linear_program import Numbers
 MOST_PARTS = 4000
 """Parts that are kept at a time."""
 WIDE_LIST = 100.0
-"""Factor between the largest and the smallest entry of a list from which on presolve is not believed."""
+"""Factor between the largest and the smallest entry of a list from which on one search is not believed."""
 MOST_VALUES = 1000
 """Values of one whole number that are all tried."""
 ROOM = 1e-10
@@ -121,9 +121,9 @@ def picks(equalities: Array, flags: Bools) -> Iterator[Indices]:
             free[used] = False
 
 
-def has_wide_lists(n: Numbers, matrix: Array) -> bool:
-    """Whether the entries of a list differ widely in some row: presolve has lost the largest of such a list."""
-    size = np.abs(matrix)
+def has_wide_lists(n: Numbers) -> bool:
+    """Whether the entries of a list differ widely in some row."""
+    size = np.abs(n.rows[:, :-1])
     for of in picks(n.rows[n.equal], n.integer & (n.low >= 0.0) & (n.high <= 1.0)):
         own = size[:, of]
         least = np.where(own > 0.0, own, np.inf).min(axis=1)
