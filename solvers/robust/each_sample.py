@@ -172,7 +172,7 @@ class _Search:
         if value.min() < self.value:
             self.value, self.x = float(value.min()), new[int(value.argmin())]
 
-    def _off_ends(self, x: Array) -> Array:
+    def _with_fewest(self, x: Array) -> Array:
         """A design that is as good, with as few as will do of what is at an end of the search: more changes nothing."""
         for k, name in enumerate(self.names):
             if x[k] < 1.0 or not ends.near_end(self.wanted.worlds.nominal, name, x[k]):
@@ -228,7 +228,7 @@ class _Search:
         gap = float(relative_gap(sign * self.value, sign * least))
         status = Status.OPTIMAL if gap <= nominal.gap else Status.FEASIBLE
         text += f"; {UNTIED}" if status is Status.OPTIMAL else f"; they left a gap of {gap:.1e}"
-        design = dict(zip(self.names, map(float, self._off_ends(self.x)), strict=True))
+        design = dict(zip(self.names, map(float, self._with_fewest(self.x)), strict=True))
         bound = sign * least if np.isfinite(least) else None
         return Found(Outcome(status, design, bound, text, SOLVER), unweighed=DISCRETE)
 

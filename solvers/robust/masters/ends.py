@@ -77,7 +77,7 @@ def any_near(question: Question, x: Mapping[str, Array]) -> Bools:
 def short_of(worlds: Worlds, x: Mapping[str, float]) -> Iterator[tuple[str, Worlds]]:
     """Go through the variables of a design that lie at a far end, each with the worlds that stop well before it.
 
-    What the user ends, though far out, has an end.
+    One with an upper bound of the user's is not unbounded, however far out that is.
     """
     nominal = worlds.nominal
     ended = {name for name, (_, most) in evaluation.bounds(nominal).items() if most is not None}
