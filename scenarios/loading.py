@@ -36,6 +36,8 @@ _REPAIRS = {
 }
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 MOST_OF_A_LINE = 80
+_SUFFIX = ".toml"
+_WANTED = "give a path, or a name from the library: `dse scenarios` lists them"
 
 
 def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None = None) -> Scenario:
@@ -52,7 +54,8 @@ def load(source: str | Path | Mapping[str, Any] | Scenario, machine: str | None 
         data = plain(source)
         if machine is not None:
             data, _ = overriding.on_machine(data, None, machine, NAMELESS)
-        return _scenario_of(data, NAMELESS, None)
+        with overriding.blamed(machine):
+            return _scenario_of(data, NAMELESS, None)
     if not isinstance(source, str | Path):
         raise TypeError(f"a scenario is a path or a mapping, not {type(source).__name__}")
     text, folder = _text_and_folder(source)
@@ -82,7 +85,8 @@ def from_text(
     told: str | None = text
     if machine is not None:
         data, told = overriding.on_machine(data, text, machine, file)
-    return _scenario_of(data, file, told, tables, folder)
+    with overriding.blamed(machine):
+        return _scenario_of(data, file, told, tables, folder)
 
 
 def _scenario_of(
@@ -149,10 +153,14 @@ def _text_and_folder(source: str | Path) -> tuple[str, Path]:
     except FileNotFoundError:
         near = did_you_mean(path.stem, library()).removeprefix("; ")
         wrong = "there is no such file"
-        right = (
-            f"{near} " * bool(near) + "give a path, or a name from the library: `dse scenarios` lists them"
-        )
+        right = f"{near} " * bool(near) + _WANTED
+        if Path(f"{name}{_SUFFIX}").is_file():
+            right = f"did you mean '{name}{_SUFFIX}'?"
+        elif name == "-":
+            right = "standard input is /dev/stdin"
     except IsADirectoryError:
+        if not name:
+            raise ScenarioError.of('""', "", "no file is named", _WANTED) from None
         wrong, right = "this is a directory", "give the path of a scenario file (TOML)"
         if path.suffix == ".zarr":
             right += f"; the results of a sweep are shown by `dse report {name}` and `dse export {name}`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from dse.system.streams import put
 
 Report = Callable[[int, int], None]
 LINE_EVERY = 5.0
+_shown = threading.Lock()
 
 
 def announce(progress: bool | Report | None, text: str) -> None:
@@ -31,17 +33,30 @@ def reporting(progress: bool | Report | None, what: str = "points") -> Iterator[
     """Give a function that is told how many of how many ``what`` are done.
 
     ``progress``: a function of one's own (done, total), True for a bar or lines on standard error, False for
-    silence, None for a bar only where standard error is a terminal.
+    silence, None for a bar only where standard error is a terminal. While one bar is shown no other is: what runs
+    inside counts for it.
     """
     if callable(progress):
         yield progress
     elif not _is_shown(progress):
         yield lambda done, total: None
     elif sys.stderr.isatty():
-        with _bar(what) as report:
+        with _one_bar(what) as report:
             yield report
     else:
         yield _line_reporter(what, sys.stderr)
+
+
+@contextmanager
+def _one_bar(what: str) -> Iterator[Report]:
+    if not _shown.acquire(blocking=False):
+        yield lambda done, total: None
+        return
+    try:
+        with _bar(what) as report:
+            yield report
+    finally:
+        _shown.release()
 
 
 @contextmanager

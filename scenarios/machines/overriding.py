@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,19 @@ def on_machine(
     )
     made = {**data, "machine": told}
     return made, None if text is None else _rewritten(text, made)
+
+
+@contextmanager
+def blamed(machine: str | None) -> Iterator[None]:
+    """Let a mistake of the name of a machine stand at the option that named it, not at a key of the file."""
+    try:
+        yield
+    except ScenarioError as error:
+        if machine is None:
+            raise
+        entries = [part.partition("=")[0].strip() for part in machine.split(",") if "=" in part]
+        named = {MACHINE_PREFIX + entry for entry in entries} or {"machine"}
+        raise ScenarioError(p._replace(key=KEY) if p.key in named else p for p in error.problems) from None
 
 
 def _path_of_machine(data: Mapping[str, Any], machine: str, file: str) -> str:

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import optuna
+import sqlalchemy
 
 from dse.models.shared.validity import is_within
+from dse.system.progress import reporting
 from dse.system.records import dataclass
 from dse.version import VERSION
 from results.stores import identities
@@ -65,16 +67,21 @@ def _continued_study(question: Question, asked: Search) -> Found:
     designs = Designs(question)
     if designs.empty:
         return Found(asked, empty=True)
-    with sampler.quiet():
+    with sampler.quiet(), reporting(None, "trials") as report:
         study, storage = opened(designs, asked)
+
+        def is_done() -> bool:
+            report(min(done := finished(study), asked.trials), asked.trials)
+            return done >= asked.trials
+
         try:
             if asked.workers > 1:
                 from solvers.sampling import study_workers
 
-                study_workers.run(question, asked, lambda: finished(study) >= asked.trials)
+                study_workers.run(question, asked, is_done)
             else:
                 study.sampler = sampler.made(asked, 0, len(study.get_trials(deepcopy=False)))
-                work(study, sampler.objective(designs, asked), asked.trials)
+                work(study, sampler.objective(designs, asked), asked.trials, is_done=is_done)
             _end_unfinished(study)
             return sampler.read(designs, asked, study)
         except UnreadableState as problem:
@@ -99,7 +106,7 @@ def connected(asked: Search, pace: Pace = PACE) -> optuna.storages.RDBStorage:
         # writers wait for each other
         options = {"connect_args": {"timeout": BUSY_SECONDS}}
     try:
-        return optuna.storages.RDBStorage(
+        storage = optuna.storages.RDBStorage(
             where,
             engine_kwargs=options,
             heartbeat_interval=pace.heartbeat,
@@ -113,6 +120,19 @@ def connected(asked: Search, pace: Pace = PACE) -> optuna.storages.RDBStorage:
         raise StudyError(text) from problem
     except Exception as problem:  # SQLAlchemy's own, Optuna's own, or the driver's
         raise StudyError(f"{asked.storage}: no study can be kept there: {_first_line(problem)}") from problem
+    if where.startswith("sqlite"):
+        sqlalchemy.event.listen(storage.engine, "connect", _write_ahead)
+        storage.engine.dispose()  # connections made before are closed
+    return storage
+
+
+def _write_ahead(connection: Any, _record: Any) -> None:
+    """Let SQLite append what is written to a log: a trial writes some twenty times, and each time waited for the disk.
+
+    What a process wrote stays if it is killed; the last trials are lost if the machine loses power.
+    """
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def opened(designs: Designs, asked: Search) -> tuple[optuna.Study, optuna.storages.RDBStorage]:
@@ -205,11 +225,13 @@ def work(
     objective: Callable[[optuna.Trial], Any],
     trials: int,
     patience: float = 2.0 * PACE.grace,
+    is_done: Callable[[], bool] | None = None,
 ) -> None:
     """Try designs until a study has so many finished trials, and no more, beside whoever else works on it.
 
     A trial whose process died is tried again once it has been silent for long enough. Where all that is
     missing is under way elsewhere, this waits for it, and after ``patience`` s without news tries one more itself.
+    ``is_done``: asked before each, in place of the count.
     """
     seen, since, alone = -1, time.monotonic(), False
 
@@ -219,7 +241,7 @@ def work(
             raise optuna.TrialPruned
         return objective(trial)
 
-    while finished(study) < trials:
+    while not (is_done() if is_done is not None else finished(study) >= trials):
         optuna.storages.fail_stale_trials(study)
         now = _counts(study)
         done = now[State.COMPLETE]

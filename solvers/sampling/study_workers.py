@@ -43,8 +43,9 @@ def run(
         restarts = 0
         while any(p.poll() is None for p in crowd):
             time.sleep(LOOK_EVERY)
+            done = finished()
             for place, process in enumerate(crowd):
-                if process.poll() in (None, 0) or finished():
+                if process.poll() in (None, 0) or done:
                     continue
                 restarts += 1
                 if restarts > RESTARTS:

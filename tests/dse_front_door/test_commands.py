@@ -319,3 +319,56 @@ def test_an_unknown_paper_is_exit_code_2():
     found = dse_("reproduce", "demmel2031")
     assert found.exit_code == 2
     assert "demmel2013" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--machine", "nosuch"], '--machine: there is no machine "nosuch"'),
+        (["--sampler", "foo"], "--sampler: "),
+        (["--sampler", "TPE", "--trials", 0], "--trials: "),
+        (["--seconds", 5], "--seconds says how long --solver may take"),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_told_of_the_option(deadline: Path, options: list[Any], said: str):
+    found = dse_("solve", deadline, *options)
+    assert found.exit_code == 2
+    assert said in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("step", "did you mean 'step.toml'?"), ("", "no file is named"), ("-", "/dev/stdin")],
+)
+def test_a_file_that_is_not_there_is_looked_for_nearby(
+    deadline: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+):
+    deadline.rename(deadline.with_name("step.toml"))
+    monkeypatch.chdir(deadline.parent)
+    found = dse_("check", name)
+    assert found.exit_code == 2
+    assert said in found.stderr
+
+
+def test_help_tells_the_first_sentence_of_each_command_in_full():
+    assert "..." not in dse_("--help").stdout.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        '[objective]\nminimize = "energy_delay"\n',
+        '[objective]\nminimize = "power"\n[define]\nedp = "energy * time"\n[limits]\nedp = { max = 1e9 }\n',
+    ],
+)
+def test_questions_that_no_formula_of_the_program_shows_are_checked_and_explained(
+    tmp_path: Path, command: str, asked: str
+):
+    # of blocks the equations ask which kinds there are, which ratios of posynomials cannot tell
+    file = tmp_path / "blocks.toml"
+    given = 'machine = { a = "gtx-titan-choi2014", b = "xeon-phi-choi2014" }\n[given]\nflops = 1e15\nbytes = 2.5e14\n'
+    file.write_text(f'model = "blocks"\n{given}{asked}')
+    found = dse_(command, file)
+    assert found.exit_code == 0
+    assert "MINLP" in found.stdout

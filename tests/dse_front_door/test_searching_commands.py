@@ -69,11 +69,11 @@ def test_the_file_asks_and_options_stand_in(file: Path):
     ("words", "said"),
     [
         (["--sampler", "TPS"], "did you mean 'TPE'"),
-        (["--trials", 0], "search.trials: 0 is not possible"),
+        (["--trials", 0], "--trials: 0 is not possible"),
         (["--trials", "many"], "not a valid integer"),
         (["--storage", "mysql://host/db"], "'mysql'"),
         (["--storage", "/no/such/folder/study.db"], "no study can be kept there"),
-        (["--workers", -1], "search.workers"),
+        (["--workers", -1], "--workers: "),
     ],
 )
 def test_what_is_wrong_ends_with_2(file: Path, words: list[Any], said: str):

@@ -91,6 +91,13 @@ class Door(click.Group):
             ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with the whole first sentence of each."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, c.get_short_help_str(sys.maxsize)) for name, c in self.commands.items()]
+            )
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order in which a user needs them."""
         return list(self.commands)

@@ -8,6 +8,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from scenarios.language.errors import ScenarioError
+
 Command = TypeVar("Command", bound=Callable[..., int])
 KEYS = ("sampler", "trials", "seed", "storage", "study", "workers", "compare")
 
@@ -37,7 +39,14 @@ def searching(command: Command) -> Command:
 
     @functools.wraps(command)
     def run(**options: Any) -> int:
-        search = {key: options.pop(key) for key in KEYS}
-        return command(**options, search={key: v for key, v in search.items() if v is not None})
+        search = {key: value for key in KEYS if (value := options.pop(key)) is not None}
+        try:
+            return command(**options, search=search)
+        except ScenarioError as error:
+            for problem in error.problems:
+                key = problem.key.removeprefix("search.")
+                if key in search and key != problem.key:
+                    raise click.UsageError(f"--{key}: {problem.wrong}; {problem.right}") from None
+            raise
 
     return cast("Command", functools.reduce(lambda done, option: option(done), reversed(_OPTIONS), run))

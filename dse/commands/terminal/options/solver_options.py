@@ -17,9 +17,12 @@ def solving(command: Command) -> Command:
     """Give a command these options; it gets them as ``by``: ``solver`` and ``seconds``, empty where none is named."""
 
     @click.option("--solver", metavar="NAME", help=SOLVER_HELP)
-    @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=60.0, help=SECONDS_HELP)
+    @click.option("--seconds", type=click.FloatRange(0, min_open=True), help=SECONDS_HELP)
     @functools.wraps(command)
-    def run(*, solver: str | None, seconds: float, **options: Any) -> int:
-        return command(**options, by={} if solver is None else {"solver": solver, "seconds": seconds})
+    def run(*, solver: str | None, seconds: float | None, **options: Any) -> int:
+        if seconds is not None and solver is None:
+            raise click.UsageError("--seconds says how long --solver may take: give that too")
+        given = {"solver": solver, "seconds": seconds}
+        return command(**options, by={name: value for name, value in given.items() if value is not None})
 
     return cast("Command", run)
