@@ -29,6 +29,7 @@ MENU_ROUNDING = 1e-6
 MANY = 1000
 """So many numbers are rounded outwards by their bits; of fewer NumPy's own function is faster."""
 INFINITE = np.float64(np.inf).view(np.int64)
+LARGEST = np.finfo(np.float64).max
 
 
 class Enclosure(Operators):
@@ -141,7 +142,7 @@ def _even_power(x: Interval, ends: Interval) -> Interval:
     """Take an even power of intervals that may reach below zero; ``ends``: the power of the two ends."""
     low = np.where((x.lo <= 0) & (x.hi >= 0), 0.0, np.minimum(ends.lo, ends.hi))
     pad = 1.0 + 4 * LIBRARY_ERROR
-    return Interval(low / pad, np.maximum(ends.lo, ends.hi) * pad)
+    return Interval(np.minimum(low / pad, LARGEST), np.maximum(ends.lo, ends.hi) * pad)
 
 
 def _numbers(corners: list[Array]) -> list[Array]:
@@ -196,10 +197,12 @@ def _away_from_zero(x: Array) -> Integers:
 def _library(function: Callable[[Array], Array], x: Interval) -> Interval:
     """Apply an increasing library function, its ends widened by what the library may be wrong."""
     with np.errstate(all="ignore"):
-        lo, hi = function(x.lo), function(x.hi)
-        lo, hi = lo - np.abs(lo) * LIBRARY_ERROR, hi + np.abs(hi) * LIBRARY_ERROR
+        least, most = function(x.lo), function(x.hi)
+        lo, hi = least - np.abs(least) * LIBRARY_ERROR, most + np.abs(most) * LIBRARY_ERROR
         if np.isnan(lo.sum() + hi.sum()):
-            lo, hi = np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
+            # what overflows is at least the largest number that there is
+            lo = np.where(np.isposinf(least), LARGEST, np.where(np.isnan(lo), -np.inf, lo))
+            hi = np.where(np.isnan(hi), np.inf, hi)
     return Interval(lo, hi)
 
 

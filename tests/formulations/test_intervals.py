@@ -125,3 +125,10 @@ def test_what_equations_ask_of_an_input_again_is_worked_out_once():
     assert (x / 3.0) ** 0.3 is not (x / 3.0) ** 0.4
     assert x / 3.0 is not x / 4.0
     assert inside((x**2.0).value, 16.0)
+
+
+def test_an_exponential_beyond_the_largest_number_is_at_least_that() -> None:
+    found = intervals.exp(Interval(np.array([1.0, 1e6]), np.array([2.0, 1e9])))
+    assert inside(Interval(found.lo[0], found.hi[0]), math.exp(1.5))
+    assert found.lo[1] == np.finfo(float).max
+    assert found.hi[1] == np.inf

@@ -270,3 +270,29 @@ def test_a_list_of_powers_in_a_program_is_picked_from_as_it_is(most: str, count:
     state = found.limits["power"]
     assert state.next_change is not None
     assert state.value <= state.bound < state.next_change < 2.01 * state.value
+
+
+def test_what_only_an_exponential_takes_plays_no_part_in_a_conflict() -> None:
+    """From above 0 an exponential is a positive number, as far out as it overflows, too."""
+    machine = dict.fromkeys(("time_per_flop", "energy_per_flop", "time_per_byte", "energy_per_byte"), 1e-12)
+    source = {
+        "model": "roofline",
+        "machine": {**machine, "constant_power": 1.0},
+        "given": {"flops": 1.0, "bytes": 1.0},
+        "decide": {
+            "flow": {"min": 0.1, "max": 10.0},
+            "hot": {"min": 40.0, "max": 105.0},
+            "clock": {"min": 2.0, "max": 3.0},
+        },
+        "define": {
+            "draw": "15 * exp((hot - 60) / 43) + 86 * clock**2 + 0.3 * flow**3",
+            "fan": "0.3 * flow**3",
+        },
+        "objective": {"minimize": "fan"},
+        "limits": {"draw": {"max": 265.0}},
+    }
+    found = solved(source)
+    assert found.conflicts == (("draw", "clock"),)
+    # 15 exp(-20/43) + 86 c^2 + 0.3 * 0.1^3 = 265
+    least = (265.0 - 15.0 * math.exp(-20.0 / 43.0) - 0.3e-3) / 86.0
+    assert found.conflict["clock"] == pytest.approx(math.sqrt(least), rel=1e-5)
