@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dse.commands.terminal.door import ANSWERED, folder_for
+from dse.commands.terminal.door import ANSWERED, folder_for, warn_of_unfinished
 from dse.commands.terminal.printing import say
 
 
@@ -49,5 +49,6 @@ def export(source: str, outputs: tuple[str, ...], columns: str | None) -> int:
     for output in outputs:
         folder_for(output)
         formats.write(dataset, output, chosen)
+    warn_of_unfinished(source)
     say(f"Wrote {', '.join(outputs)}")
     return ANSWERED

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dse.commands.terminal.door import ANSWERED, folder_for
+from dse.commands.terminal.door import ANSWERED, folder_for, warn_of_unfinished
 from dse.commands.terminal.printing import say
 
 
@@ -47,5 +47,6 @@ def report(source: str, output: str, points: int | None, indices: bool, samples:
         )
     folder_for(output)
     written = api.report(source, output, points, samples or True if indices else False)
+    warn_of_unfinished(source)
     say(f"Wrote {written} ({written.stat().st_size / 1e6:.2g} MB): open it in any browser")
     return ANSWERED

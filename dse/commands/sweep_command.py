@@ -103,6 +103,8 @@ def sweep(
     from dse import api
 
     if status is not None:
+        if scenario is not None or output is not None:
+            raise click.UsageError("--status only shows the progress of its STORE: leave FILE and -o out")
         return tell_status(status, as_json=as_json)
     if scenario is None and output is not None and summary:
         # as it is, finished or not
@@ -173,7 +175,12 @@ def check_store(output: str) -> None:
 
 
 def _names_in_list(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    names = None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    if names == []:
+        raise click.UsageError(
+            "--metrics names none: write --metrics time,energy, or leave it out to keep all"
+        )
+    return names
 
 
 def _check_picture(asked: Scenario) -> None:

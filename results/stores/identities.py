@@ -22,6 +22,7 @@ DEPTH, LEAST_DEPTH = "depth", "limits"
 """How much is kept beside each answer; an identity that does not say it has the least."""
 OF_DEPTH = frozenset({"variables", "decided_number", "given_number", "alternative"})
 """What of a grid follows from the depth."""
+VARIABLES = frozenset({"variables", "grid.variables"})
 MOST_CHANGED_LINES = 22
 MOST_AXIS_VALUES = 12
 SHORT_DIGEST = 12
@@ -86,7 +87,7 @@ def stranger(
     head = f"{name} belongs to another sweep ({short[0]}…, asked {short[1]}…)"
     changed = _changed_lines(stored, asked)
     found = _of_one_depth(differences(mine, theirs))
-    more = any(x[0].startswith("grid.") for x in found)
+    more = any(x[0].startswith("grid.") and x[0] not in VARIABLES for x in found)
     extend = "; if its axes only have more values, --extend keeps its points" if more else ""
     lines = [f"{head}; choose another path or delete it{extend}. What differs:"]
     lines += [differs(*x) for x in found if not (changed and x[0] == SCENARIO)]
@@ -124,6 +125,14 @@ def differs(name: str, asked: Any, stored: Any) -> str:
     """Say in a line what differs."""
     if name == DEPTH:
         return f"  depth: asked {asked or LEAST_DEPTH}, stored {stored or LEAST_DEPTH}; --depth says which"
+    if name in VARIABLES and isinstance(asked, list) and isinstance(stored, list):
+        here, there = (
+            [x for x in one if x not in other] for one, other in ((asked, stored), (stored, asked))
+        )
+        apart = [
+            f"{who} has also {', '.join(own)}" for who, own in (("asked", here), ("stored", there)) if own
+        ]
+        return f"  variables: {'; '.join(apart) or 'another order'}; --metrics says which"
     if name.startswith("equations."):
         where = name.removeprefix("equations.")
         return f"  the equations in {where} are not those of the stored sweep ({_brief(asked)}, {_brief(stored)})"

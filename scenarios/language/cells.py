@@ -222,7 +222,7 @@ def _storage(value: Any) -> str:
         wrong = (
             f"no trials can be kept in a {scheme!r} database"
             if sign
-            else "this is neither a file nor a database for trials"
+            else f"this is neither a database nor the name of a file that ends in {' or '.join(FILES)}"
         )
         raise Wrong(wrong, STORAGE_EXAMPLES)
     if sign and _password(text):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.quantities import show
 from dse.system.records import dataclass
 from formulations.problem import Kind, Problem, formulate
 from formulations.tolerances import HOLDS
@@ -24,6 +25,7 @@ from solvers.others.solver_errors import SolverError
 from solvers.outcome import Outcome
 from solvers.sampling import descent
 
+SHOWN_DIGITS = 6
 SOLVER_WHOLE = 1e-4
 """How far from a whole number, or relative from a listed value, a solver may leave one."""
 BEYOND = 2e-6
@@ -249,11 +251,10 @@ def _answer_without_design(tried: list[_Tried], ours: Solution) -> Solution:
     if ours.status in (Status.INFEASIBLE, Status.UNBOUNDED):
         return dataclasses.replace(ours, certificate=f"{claim}; our own proof: {ours.certificate}")
     wrong = next((t.solution.message for t in tried if t.solution is not None and t.solution.message), "")
-    best = (
-        f", while our own search has {ours.status.value} {ours.objective!r}"
-        if ours.objective is not None
-        else ""
-    )
+    best = ""
+    if ours.objective is not None:
+        value = show(ours.objective, ours.units.get(ours.objective_name, ""), SHOWN_DIGITS)
+        best = f", while our own search has {ours.status.value} {value}"
     message = f"{claim}{best}" if not wrong else f"{claim}, but {wrong}{best}"
     return Solution(Status.ERROR, certificate=claim, message=message)
 

@@ -247,7 +247,7 @@ def test_ipopt_of_casadis_wheel_answers() -> None:
     [
         ((DEADLINE, "--solver", "scp"), "Pyomo knows no solver 'scp'"),
         ((DEADLINE, "--solver", "gurobi"), "the solver gurobi is not installed: pip install gurobipy"),
-        ((DEADLINE, "--solver", "highs"), "highs cannot take this model"),
+        ((DEADLINE, "--solver", "highs"), "highs is for linear models"),
         (("hardware_units_or_caches", "--solver", "scip"), "scip cannot be asked: it depends on a step"),
         ((DEADLINE, "--solver", "scip", "--sampler", "TPE"), "a sampler and a solver are both asked for"),
     ],

@@ -130,6 +130,19 @@ def filling(store: str | None) -> Iterator[None]:
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 
+def warn_of_unfinished(source: str) -> None:
+    """Say on standard error where a source is a sweep that is not finished: its results look like those of one."""
+    from dse import api
+    from results.stores.store import StoreError
+
+    with contextlib.suppress(StoreError, OSError):
+        told = api.status(source) if Path(source).is_dir() or "://" in source else {}
+        if told.get("pending"):
+            complain(
+                f"dse: {source} is not finished: {told['pending']} of {told['points']} points are not computed"
+            )
+
+
 def draw(pictures: Iterable[str], kind: str, shown: Any, about: Mapping[str, Any]) -> None:
     """Draw a picture of a kind of ``results.plot`` into files; ``about``: the attributes of its dataset."""
     for picture in pictures:

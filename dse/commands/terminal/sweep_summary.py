@@ -90,10 +90,13 @@ def show_ranges(dataset: xr.Dataset) -> None:
 def _variable_rows(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
     """Return name, least and greatest value and meaning of every variable; of codes all that occur, by name."""
     from results import axes
+    from results.variables import LIMIT_UNITS, NUMBER_UNITS
 
     found, ends = seen(dataset)
     rows = []
     for name, array in dataset.data_vars.items():
+        if {LIMIT_UNITS, NUMBER_UNITS} & array.attrs.keys():
+            continue  # values of many units have no range
         about = str(array.attrs.get("long_name", ""))
         if name in found:
             met = [

@@ -36,6 +36,8 @@ def named(place: Place) -> str:
     """
     text = os.fspath(place)
     kind, mark, rest = text.partition("://")
+    if not text:
+        raise StoreError("a store has a name, such as study.zarr; this one is empty")
     if not mark:
         return text
     if not _URL.match(text):

@@ -13,7 +13,7 @@ from dse.sweeping.cluster import clusters
 from dse.system.records import dataclass
 
 PATIENCE = "10 min"
-_KINDS = ", ".join(k for k in clusters.KINDS if k != "local")
+_KINDS = ", ".join(clusters.KINDS)
 _OPTIONS = (
     click.option(
         "--workers", type=click.IntRange(1), help="Processes on this machine (default: one per core)."
@@ -33,9 +33,7 @@ _OPTIONS = (
     click.option(
         "--patience",
         metavar="TIME",
-        default=PATIENCE,
-        show_default=True,
-        help='How long a cluster may be without any worker: "2 hours" if jobs queue for long.',
+        help=f'How long a cluster may be without any worker (default {PATIENCE}): "2 hours" if jobs queue for long.',
     ),
 )
 
@@ -66,7 +64,7 @@ def somewhere(command: Command) -> Command:
         cluster: str | None,
         jobs: int | None,
         adapt: str | None,
-        patience: str,
+        patience: str | None,
         **options: Any,
     ) -> int:
         given = {"--workers": workers, "--scheduler": scheduler, "--cluster": cluster}
@@ -82,7 +80,11 @@ def somewhere(command: Command) -> Command:
             raise click.UsageError("--jobs is a fixed number and --adapt a changing one: give one of them")
         if cluster and cluster not in clusters.KINDS:
             raise click.UsageError(f"--cluster {cluster}: there are {_KINDS}")
-        seconds = _seconds(patience) if scheduler or cluster else None
+        if patience and not (scheduler or cluster):
+            raise click.UsageError(
+                "--patience says how long to wait for --scheduler or --cluster: give one too"
+            )
+        seconds = _seconds(patience or PATIENCE) if scheduler or cluster else None
         place = Place(workers, scheduler, cluster, jobs, _worker_counts(adapt), seconds)
         return command(*arguments, place=place, **options)
 

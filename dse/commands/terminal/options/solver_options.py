@@ -10,7 +10,8 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., int])
 SOLVER_HELP = "A solver of Pyomo that answers: scip, highs, ipopt, gurobi, ..."
-SECONDS_HELP = "With --solver: how long it may take for each choice among names (default 60)."
+MOST_SECONDS = 60.0
+SECONDS_HELP = f"With --solver: how long it may take for each choice among names (default {MOST_SECONDS:g})."
 
 
 def solving(command: Command) -> Command:
@@ -22,7 +23,7 @@ def solving(command: Command) -> Command:
     def run(*, solver: str | None, seconds: float | None, **options: Any) -> int:
         if seconds is not None and solver is None:
             raise click.UsageError("--seconds says how long --solver may take: give that too")
-        given = {"solver": solver, "seconds": seconds}
-        return command(**options, by={name: value for name, value in given.items() if value is not None})
+        by = {} if solver is None else {"solver": solver, "seconds": seconds or MOST_SECONDS}
+        return command(**options, by=by)
 
     return cast("Command", run)
