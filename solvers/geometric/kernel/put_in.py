@@ -12,6 +12,7 @@ to the kernel.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -31,6 +32,7 @@ NARROWER = 3
 POLICIES = 8
 """Of one program: most settle after two or three."""
 MOST_EXPONENTS = 64
+MOST_PARTS = 4096
 """Exponents that the terms of a row may have under all policies together."""
 DIGITS_OF_EXPONENTS = 9
 """Digits by which exponents are told apart."""
@@ -179,12 +181,16 @@ def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | N
     reach: dict[int, list[Exponents]] = {}
     made = []
     for h in held:
+        if any(_count(A, ptr, k, reach) > MOST_PARTS for k in h.rows):
+            return None
         said = [_parts(A, ptr, k, left, reach, h, -1.0 / q) for k, q in zip(h.rows, h.power, strict=True)]
         reach[h.variable] = sorted({(0.0,) * left.size}.union(*said))
         if len(reach[h.variable]) > MOST_EXPONENTS:
             return None
         made.append(replace(h, forms=tuple(_form(A, parts, reach[h.variable]) for parts in said)))
     rows = tuple(k for k in range(ptr.size - 1) if k == 0 or k not in taken)
+    if any(_count(A, ptr, k, reach) > MOST_PARTS for k in rows):
+        return None
     every_row = [_parts(A, ptr, k, left, reach) for k in rows]
     if max(map(len, every_row)) > MOST_EXPONENTS:
         return None
@@ -216,6 +222,11 @@ def _rows_that_hold(A: Array, ptr: Integers, v: int, sign: int) -> _Held | None:
 
 Parts = dict[Exponents, list[tuple[int, tuple[tuple[int, int], ...]]]]
 """By exponents of what is left: terms, each with a kind of every variable that is put in."""
+
+
+def _count(A: Array, ptr: Integers, k: int, reach: Mapping[int, Sequence[Exponents]]) -> int:
+    """How many parts a row has at most: of each term one for all kinds of what is put in."""
+    return sum(math.prod(len(reach[v]) for v in reach if A[j, v]) for j in range(ptr[k], ptr[k + 1]))
 
 
 def _parts(
