@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from dse.system.arrays import Array, Codes
 from formulations import evaluation
 from formulations.grids import divided
 from formulations.row_keys import RowKey
-from scenarios.question import Objective, Question, has_asked_gaps
+from scenarios.question import Decision, Objective, Question, has_asked_gaps
 from solvers import boxes
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.nonlinear import methods, search
@@ -26,7 +26,7 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
     Infinite where none does, NaN where that is not known. ``least`` minimises the objective of a question at so many
     points: how each search ended, and the least values. For a limit on both sides the upper side is tried first. A
     variable's bound is first moved with its whole numbers, powers or listed values kept; only where none of them does,
-    to the least value of any kind.
+    it may have any value: between its bounds, else the nearest one beyond them.
     """
     found, left = np.full(count, np.inf), np.arange(count)
     for relaxed, goal in _relaxations(question, name):
@@ -67,9 +67,22 @@ def _relaxations(question: Question, name: str) -> list[tuple[Question, Objectiv
     ]
     for i, d in enumerate(question.decide):
         if d.name == name and has_asked_gaps(d):
-            free = replace(d, integer=d.count, values=None, minimum=None, maximum=None)
-            decide = (*question.decide[:i], free, *question.decide[i + 1 :])
-            out.append((replace(question, decide=decide), Objective(name)))
+            for free, goal in _without_gaps(d):
+                decide = (*question.decide[:i], free, *question.decide[i + 1 :])
+                out.append((replace(question, decide=decide), goal))
     if any(own.name == name for own in question.model.limits):
         out.append((replace(question, waive=question.waive | {name}), Objective(name)))
     return out
+
+
+def _without_gaps(d: Decision) -> Iterator[tuple[Decision, Objective]]:
+    """A variable with any value between its ends, then beyond its upper end, and then below its lower one."""
+    low, high = d.minimum, d.maximum
+    if d.values is not None and not d.endless:
+        low, high = (d.values[0] if low is None else low), (d.values[-1] if high is None else high)
+    free = replace(d, integer=d.count, values=None, minimum=low, maximum=high)
+    yield free, Objective(d.name)
+    if high is not None:
+        yield replace(free, maximum=None), Objective(d.name)
+    if low is not None:
+        yield replace(free, minimum=None), Objective(d.name, maximize=True)

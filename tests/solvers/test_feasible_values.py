@@ -269,3 +269,50 @@ def test_no_value_of_one_limit_would_do_where_another_is_broken_by_the_numbers_g
     would = dse.sweep(dse.load(source | {"sweep": caps}), progress=False)["would_do"]
     assert np.isnan(would[0]).all()
     assert float(would[1].sel(limit="time")) == both.metrics["time"]
+
+
+@pytest.mark.parametrize(
+    ("values", "nearest"),
+    [([16.0, 8000.0], 2004.48), ([6000.0, 8000.0], 2297.87), ([16.0, 17.0], 2004.48)],
+)
+def test_of_a_list_the_nearest_value_that_would_do_is_named(values: list[float], nearest: float) -> None:
+    """Of processors that may be any number: the fewest within the deadline, and the most within the power."""
+    source = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10.0},
+        "decide": {"processors": {"values": values}, "memory": {}},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": 0.05}, "power": {"max": 1000.0}},
+    }
+    found = dse.solve(dse.load(source)).conflict["processors"]
+    assert found == pytest.approx(nearest, rel=1e-5)
+    # what is told is what asking finds: it does, and a little nearer to the list does not
+    nearer = 1.0001 if nearest < values[0] else 0.9999
+    for factor, status in ((1.0, "optimal"), (nearer, "infeasible")):
+        asked = source | {"decide": {"processors": {"values": [found * factor]}, "memory": {}}}
+        assert dse.solve(dse.load(asked)).status.value == status
+
+
+def test_of_whole_numbers_the_nearest_fraction_is_named() -> None:
+    """The efficiency of 1e-31 machines of one kind is that of none of them, which is farther from one than need be."""
+    machine = dict.fromkeys(("time_per_flop", "energy_per_flop", "time_per_byte", "energy_per_byte"), 1e-12)
+    source = {
+        "model": "roofline",
+        "machine": {**machine, "constant_power": 1.0},
+        "given": {"flops": 1.0, "bytes": 1.0},
+        "decide": {
+            name: {"integer": True, "min": 1.0, "max": most} for name, most in (("n_b", 4.0), ("n_c", 40.0))
+        },
+        "define": {
+            "money": "n_b * 2.76 + n_c * 5.54",
+            "eff": "(n_b * 6.78 + n_c * 14.2) / (n_b * 165 + n_c * 162 + 442)",
+        },
+        "objective": {"minimize": "money"},
+        "limits": {"money": {"max": 141.75}, "eff": {"min": 0.07834}},
+    }
+    found = dse.solve(dse.load(source)).conflict["n_b"]
+    # 25 of the other kind: their efficiency is the limit at (25 * (14.2 - 0.07834 * 162) - 0.07834 * 442) / (0.07834 * 165 - 6.78)
+    assert found == pytest.approx(
+        (25 * (14.2 - 0.07834 * 162) - 0.07834 * 442) / (0.07834 * 165 - 6.78), rel=1e-6
+    )

@@ -147,7 +147,7 @@ def _of_rows(parts: Sequence[_Rows], name: str) -> Array:
         return _value_of_difference(parts, name)
     if any(key.name == name for key in keys):
         return conflicts.feasible_values(parts[0].question, keys, [name], factor, minded=True)[name]
-    return least(lambda rows: _least_value(rows, name), parts)
+    return least(lambda rows: _nearest_value(rows, name), parts)
 
 
 def _value_of_difference(parts: Sequence[_Rows], name: str) -> Array:
@@ -233,28 +233,46 @@ def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     return np.asarray(np.exp(found))
 
 
-def _least_value(rows: _Rows, name: str) -> Array:
-    """The least value that a variable, no more discrete, has in a design; infinite where there is none."""
+def _nearest_value(rows: _Rows, name: str) -> Array:
+    """The value that a variable, no more discrete, has in a design: between its ends, else nearest beyond them.
+
+    Infinite where there is none.
+    """
     own = rows.c.names.index(name)
-    goal = divided.any_design(rows.c)
-    goal.exponents[0, own] = 1.0
-    every = np.arange(len(goal.logc))
-    return np.asarray(np.exp(_least_log_goal(rows, goal, every, own, name, any_value=True)[0]))
+    found = np.full(len(rows.c.logc), np.inf)
+    d = next(d for d in rows.question.decide if d.name == name)
+    low, high = (0.0, np.inf) if d.values is None else (d.values[0], d.values[-1])
+    for sign, ends in ((1.0, (low, high)), (1.0, (high, np.inf)), (-1.0, (0.0, low))):
+        left = np.flatnonzero(np.isposinf(found))
+        if not left.size or ends[0] == ends[1]:
+            continue
+        goal = divided.any_design(rows.c)
+        goal.exponents[0, own] = sign
+        log, _ = _least_log_goal(rows, goal, left, own, name, any_value=True, within=ends)
+        found[left] = np.where(np.isposinf(log), np.inf, np.exp(sign * log))
+    return found
 
 
 def _least_log_goal(
-    rows: _Rows, goal: Canonical, points: Indices, own: int, name: str, *, any_value: bool
+    rows: _Rows,
+    goal: Canonical,
+    points: Indices,
+    own: int,
+    name: str,
+    *,
+    any_value: bool,
+    within: tuple[float, float] = (0.0, np.inf),
 ) -> tuple[Array, Array]:
     """The least log goal at points and its design, variable ``own`` (-1: none) without bounds.
 
-    With ``any_value`` that is not discrete either.
+    With ``any_value`` that is not discrete either, but ``within`` two values.
     Infinite where there is no design. Where the search was not closed it is the best that is known; of many points NaN
     where that is none.
     Where an end that is only there to have a box may be to blame, it is searched again without such ends.
     """
     c = divided.take(goal, points)
     boxed = rows.points[points]
-    near, far = (_box(b, boxed, own, any_value=any_value) for b in (rows.near, rows.far))
+    near, far = (_box(b, boxed, own, any_value=any_value, within=within) for b in (rows.near, rows.far))
     status, value, y = _least_in_box(c, near, rows.solve)
     below, above = far[0] < near[0], far[1] > near[1]
     held = below & (y - near[0] < AT_OPEN_END) | above & (near[1] - y < AT_OPEN_END)
@@ -270,11 +288,16 @@ def _least_log_goal(
     return np.where((status != gp.INFEASIBLE) & np.isposinf(value), unknown, value), y
 
 
-def _box(b: Batch, points: Indices, own: int, *, any_value: bool) -> Box:
+def _box(b: Batch, points: Indices, own: int, *, any_value: bool, within: tuple[float, float]) -> Box:
     """The box of points, in which variable ``own`` has no bounds, and with ``any_value`` is not discrete."""
     low, high, allowed = b.low[points], b.high[points], dict(b.arrays.allowed)
     if own >= 0:
-        low[:, own], high[:, own] = (end[points, own] for end in b.box(own=False))
+        least, most = (end[points, own] for end in b.box(own=False))
+        with np.errstate(divide="ignore"):
+            low[:, own], high[:, own] = (
+                np.maximum(least, np.log(within[0])),
+                np.minimum(most, np.log(within[1])),
+            )
     if any_value:
         allowed.pop(own, None)
     if own in allowed:
