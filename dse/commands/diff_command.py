@@ -50,7 +50,8 @@ def diff(first: str, second: str, tolerance: float, ignore: tuple[str, ...], as_
     if as_json:
         say_json({"same": not found.rows, "kind": found.kind, "differences": found.records()})
     elif not found.rows:
-        say(f"{Path(first).name} and {Path(second).name}: {found.same()}")
+        apart = f" apart from {', '.join(ignore)}" if ignore else ""
+        say(f"{Path(first).name} and {Path(second).name}: {found.same()}{apart}")
     else:
         _show(found)
     asked = found.kind == "scenario"

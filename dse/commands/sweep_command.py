@@ -50,7 +50,8 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
     "--audit",
     type=click.IntRange(0),
     metavar="N",
-    help="Points to answer again by other methods (default: 20, of 1000 and more that a fast way answered).",
+    help="Points to answer again by other methods (default: 20, of 1000 and more that a fast way answered, and of "
+    "those in which nothing is decided).",
 )
 @click.option(
     "--baseline",

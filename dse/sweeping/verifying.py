@@ -216,7 +216,7 @@ def _identity(
         if name.partition(".")[0] in CHANGES:
             verdict.notes.append(text)
         else:
-            verdict.tell(Trouble(None, None, name, text))
+            verdict.tell(Trouble(None, None, name, text.removeprefix(f"{name}: ")))
     if attributes.get("scenario_hash") != identity.get("scenario"):
         verdict.tell(Trouble(None, None, "scenario", "the stored question is not the one that was swept"))
 

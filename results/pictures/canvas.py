@@ -107,7 +107,7 @@ def sheet(
     title = textwrap.fill(axes.shorten(visible(about), 130), TITLE_WIDTH)
     # a title from a file is text, not mathematics
     if count == 1:
-        grid[0, 0].set_title(title, fontsize=LARGE_POINTS, loc="left", parse_math=False)
+        grid[0, 0].set_title(title, fontsize=LARGE_POINTS, loc="left", parse_math=False, wrap=True)
     else:
         figure.suptitle(title, fontsize=LARGE_POINTS, parse_math=False)
     for panel in grid.flat:

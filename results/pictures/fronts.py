@@ -42,8 +42,8 @@ def front(dataset: xr.Dataset, x: str | None = None, y: str | None = None, ax: A
     Returns the figure. Raises ValueError where there is no front, where there are no two objectives or no points, and
     where there are more fronts than a picture tells apart (choose with ``dataset.isel``).
     """
-    if FRONT not in dataset.dims:
-        raise ValueError("this dataset has no front: dse.front makes one; a sweep has a map and a breakdown")
+    if FRONT not in getattr(dataset, "dims", ()):
+        raise ValueError("this has no front: dse.front makes one; a sweep has a map, an answer a breakdown")
     names = [x, y] if x and y else list(objectives(dataset))[1::-1]
     if len(names) < 2:
         raise ValueError("a front needs two objectives: name them as x and y")
