@@ -13,6 +13,7 @@ from scenarios.question import Question
 from solvers.judgement import Judged, judge
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
+from solvers.mechanisms import parts
 from solvers.mechanisms.why import Why
 
 SURE = 1e-7
@@ -53,11 +54,13 @@ def put_best(
     unsure = np.any([b.unsure for b in every], axis=0)
     values = np.stack([b.value for b in every])
     which, some = np.argmin(values, axis=0), np.isfinite(values).any(axis=0)
+    sign = every[0].question.sign
+    bound = sign * parts.bound_of_all(np.isfinite(values), sign * np.stack([b.bound for b in every]))
     good = np.zeros(len(points), dtype=bool)
     for k, b in enumerate(every):
         own = some & (which == k) & ~unsure
         if own.any():
-            judged = judge(divided.at(b.question, own), b.x(own), b.bound[own], (int(own.sum()),))
+            judged = judge(divided.at(b.question, own), b.x(own), bound[own], (int(own.sum()),))
             good[own] = judged.good
             answers.put(points[own], judged, judged.good, {}, b.chosen)
     missed = np.min([b.missed for b in every], axis=0) > SURE
