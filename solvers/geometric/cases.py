@@ -58,8 +58,7 @@ def _settled_over_cases(problem: Problem, searches: Sequence[Searched], ties: bo
     question, count = problem.question, len(searches)
     if not problem.cases:
         return structured.settle(searches[0], tied=ties)
-    values, _ = parts.of_one(question, [(one.status, None, None) for one in searches])
-    first = searches[int(values.argmin())]
+    first = min(searches, key=lambda one: parts.WITHOUT_DESIGN.get(one.status, 0.0))
     if first.status in (Status.UNBOUNDED, Status.INFEASIBLE):
         outcome = structured.settle(first).outcome
         return Optimum(dataclasses.replace(outcome, certificate=_proof_of_cases(outcome.certificate, count)))
