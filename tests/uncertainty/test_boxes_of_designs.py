@@ -17,7 +17,7 @@ from dse.models.arithmetic import CannotTake
 from formulations.uncertainty.measures import MEAN, Quantile
 from formulations.uncertainty.wanted import Chance, Wanted, reached
 from formulations.uncertainty.worlds import Cap, of_values
-from results.solution import Solution, Status
+from results.solution import Status
 from scenarios.question import Objective, Question
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
