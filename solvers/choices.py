@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from dse.system.arrays import Array, Indices
+from dse.system.arrays import Indices
 from formulations.tolerances import TIE
 from results.solution import Alternative, Solution, Status
 from results.telling.facts import NextBest
@@ -47,9 +47,9 @@ def best_of(
     """
     asked = list(combinations(question))
     answered = side_by_side.run([partial(brief, q) for _, q in asked])
-    values, _ = _parts(question, answered)
+    values, _ = parts.of_one(question, [(s.status, s.objective, s.bound) for s in answered])
     number = int(values.argmin())
-    if question.ties:
+    if question.ties and question.objectives:
         alike = np.flatnonzero(parts.tied(values, TIE))
         number = _first_of_tied_choices(question, alike, number, lambda k: whole(asked[k][1]))
     choice, best = asked[number][0], answered[number]
@@ -86,14 +86,6 @@ def best_of(
     )
 
 
-def _parts(question: Question, answered: Sequence[Solution]) -> tuple[Array, Array]:
-    """Values and bounds of choices; what is evaluated is the bound of its own objective."""
-    return parts.of_one(
-        question,
-        [(s.status, s.objective, s.objective if s.status is Status.EVALUATED else s.bound) for s in answered],
-    )
-
-
 def _with_bound_of_all(question: Question, best: Solution, every: Sequence[Solution]) -> Solution:
     """The best answer with the bound of ``every`` choice; it is optimal where that closes its gap."""
     if best.status not in GOOD or not question.objectives:
@@ -102,7 +94,7 @@ def _with_bound_of_all(question: Question, best: Solution, every: Sequence[Solut
         best = dataclasses.replace(
             best, status=Status.OPTIMAL, certificate="evaluated; nothing else was decided"
         )
-    values, bounds = _parts(question, every)
+    values, bounds = parts.of_one(question, [(s.status, s.objective, s.bound) for s in every])
     bound = question.sign * float(parts.bound_of_all(values < np.inf, bounds))
     if math.isnan(bound):
         return dataclasses.replace(best, status=Status.FEASIBLE, bound=None, gap=None)

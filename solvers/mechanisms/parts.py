@@ -23,10 +23,13 @@ WITHOUT_DESIGN = {Status.UNBOUNDED: -np.inf, Status.ERROR: OPEN, Status.INFEASIB
 def of_one(
     question: Question, every: Sequence[tuple[Status, float | None, float | None]]
 ) -> tuple[Array, Array]:
-    """Return values and bounds of the parts of one question (NaN: none), from what each came to in the user's sense."""
+    """Return values and bounds of the parts of one question: NaN where there is none; what is evaluated has its own.
+
+    ``every``: status, objective and bound of each, in the user's sense.
+    """
     values = [WITHOUT_DESIGN.get(status, question.sign * (value or 0.0)) for status, value, _ in every]
-    bounds = [np.nan if bound is None else question.sign * bound for *_, bound in every]
-    return np.array(values), np.array(bounds)
+    known = (value if status is Status.EVALUATED else bound for status, value, bound in every)
+    return np.array(values), np.array([np.nan if bound is None else question.sign * bound for bound in known])
 
 
 def bound_of_all(possible: Bools, bounds: Array) -> Array:
@@ -36,4 +39,4 @@ def bound_of_all(possible: Bools, bounds: Array) -> Array:
 
 def tied(values: Array, within: float) -> Bools:
     """Tell which parts have a design that is as good as the best; ``within``: a part of its value."""
-    return np.asarray(np.isfinite(values) & (values <= designs.as_good_as(values.min(axis=0), within)))
+    return np.asarray((np.abs(values) < OPEN) & (values <= designs.as_good_as(values.min(axis=0), within)))
