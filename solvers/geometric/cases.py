@@ -1,4 +1,4 @@
-"""Questions whose model takes maxima: every way the maxima can come out is a problem of its own, and the best wins."""
+"""Structured questions: where the model takes maxima, every way they can come out is a problem, and the best wins."""
 
 from __future__ import annotations
 
