@@ -226,13 +226,12 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
         from solvers.linear import programs
 
         return Tried(problem, programs.optimise(problem.program, ties=not brief))
-    optimise = cases.optimise if problem.cases else structured.optimise
     # one number of several choices is searched in the same calls of the kernel, while each choice has intervals of its
     # own; of two whole numbers a tree of geometric programs may take thousands of nodes
     listed = _listed(problem) if not brief or len(problem.question.decide) > 1 else None
     if listed is not None or not brief:
-        return Tried(problem, listed or optimise(problem))
-    found = optimise(problem, ties=False)
+        return Tried(problem, listed or cases.optimise(problem))
+    found = cases.optimise(problem, ties=False)
     if found.outcome.status in (Status.FEASIBLE, Status.ERROR):
         return Tried(problem, _listed(problem) or found)
     among = found.tied or (lambda: found)

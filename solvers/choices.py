@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
+from dse.system.arrays import Indices
+from formulations.tolerances import TIE
 from results.solution import Alternative, Solution, Status
 from results.telling.facts import NextBest
 from scenarios.question import Question, combinations
 from solvers import designs, judgement, side_by_side
+from solvers.mechanisms import parts
 from solvers.mechanisms.why import Why, explained, over_choices
 from solvers.outcome import ENUMERATION
 
 __all__ = ["best_of", "categorical", "combinations"]
 
 GOOD = (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)
-RANK = (Status.UNBOUNDED, Status.OPTIMAL, Status.ERROR, Status.INFEASIBLE)
-
 MENTIONED = 3
 """Proofs that are told, of choices that are proved impossible in different ways."""
 
@@ -44,32 +46,21 @@ def best_of(
     choices bring (None where these are not known); with it, why there is no design is told of every such choice.
     """
     asked = list(combinations(question))
-    briefs = side_by_side.run([partial(brief, q) for _, q in asked])
-    answered = [(choice, s) for (choice, _), s in zip(asked, briefs, strict=True)]
-
-    def order(item: tuple[Mapping[str, str], Solution]) -> tuple[int, float]:
-        s = item[1]
-        value = s.objective if s.objective is not None else 0.0
-        proven = Status.OPTIMAL if s.status in (Status.FEASIBLE, Status.EVALUATED) else s.status
-        return RANK.index(proven), question.sign * value
-
-    number = min(range(len(answered)), key=lambda k: order(answered[k]))
-    if question.ties:
-        number = _first_of_tied_choices(
-            question, [s for _, s in answered], number, lambda k: whole(asked[k][1])
-        )
-    choice, best = answered[number]
+    answered = side_by_side.run([partial(brief, q) for _, q in asked])
+    values, _ = parts.of_one(question, [(s.status, s.objective, s.bound) for s in answered])
+    number = int(values.argmin())
+    if question.ties and question.objectives:
+        alike = np.flatnonzero(parts.tied(values, TIE))
+        number = _first_of_tied_choices(question, alike, number, lambda k: whole(asked[k][1]))
+    choice, best = asked[number][0], answered[number]
     if best.status in (Status.OPTIMAL, Status.FEASIBLE):
         best = whole(asked[number][1])
-    alternatives = _alternatives(asked, [s for _, s in answered], why if changes is not None else None)
-    best = _with_bound_of_all(question, best, [s for k, (_, s) in enumerate(answered) if k != number])
+    alternatives = _alternatives(asked, answered, why if changes is not None else None)
+    best = _with_bound_of_all(question, best, [*answered[:number], best, *answered[number + 1 :]])
     status = best.status
-    if best.status is Status.EVALUATED and question.objectives:
-        best = dataclasses.replace(best, bound=best.objective, gap=0.0, certificate="every choice evaluated")
-        status = Status.OPTIMAL
     told_of = f"{len(answered)} choices, each answered by itself"
     if status is Status.INFEASIBLE:
-        return _without_design([q for _, q in asked], [s for _, s in answered], alternatives, why)
+        return _without_design([q for _, q in asked], answered, alternatives, why)
     if status is Status.ERROR:
         named = ", ".join(f"{n} = {v}" for n, v in choice.items())
         text = f"none of {told_of}, is known to have a design; the message is that of {named}; {best.certificate}"
@@ -83,7 +74,8 @@ def best_of(
             text = f"{text}; next changes are those of this choice: another choice may be better before"
         best = told or best
     variables = {**choice, **best.variables}
-    following = _next_best(question, best, [a for k, a in enumerate(answered) if k != number], choice)
+    rest = [(c, s) for k, ((c, _), s) in enumerate(zip(asked, answered, strict=True)) if k != number]
+    following = _next_best(question, best, rest, choice)
     return dataclasses.replace(
         best,
         status=status,
@@ -94,15 +86,18 @@ def best_of(
     )
 
 
-def _with_bound_of_all(question: Question, best: Solution, others: Sequence[Solution]) -> Solution:
-    """The best answer with the bound of the choices too that are not closed; none where one of these has none."""
-    open_ones = [s for s in others if s.status in (Status.ERROR, Status.FEASIBLE)]
-    if not open_ones or best.status not in (Status.OPTIMAL, Status.FEASIBLE):
+def _with_bound_of_all(question: Question, best: Solution, every: Sequence[Solution]) -> Solution:
+    """The best answer with the bound of ``every`` choice; it is optimal where that closes its gap."""
+    if best.status not in GOOD or not question.objectives:
         return best
-    bounds = [question.sign * s.bound for s in (best, *open_ones) if s.bound is not None]
-    if best.objective is None or len(bounds) <= len(open_ones):
+    if best.status is Status.EVALUATED:
+        best = dataclasses.replace(
+            best, status=Status.OPTIMAL, certificate="evaluated; nothing else was decided"
+        )
+    values, bounds = parts.of_one(question, [(s.status, s.objective, s.bound) for s in every])
+    bound = question.sign * float(parts.bound_of_all(values < np.inf, bounds))
+    if math.isnan(bound):
         return dataclasses.replace(best, status=Status.FEASIBLE, bound=None, gap=None)
-    bound = question.sign * min(bounds)
     gap = float(judgement.relative_gap(best.objective, bound))
     closed = best.status is Status.OPTIMAL and gap <= question.gap
     status = Status.OPTIMAL if closed else Status.FEASIBLE
@@ -196,20 +191,12 @@ def _next_best_with_names(choice: Mapping[str, str], found: NextBest) -> NextBes
 
 
 def _first_of_tied_choices(
-    question: Question, answered: Sequence[Solution], best: int, whole: Callable[[int], Solution]
+    question: Question, alike: Indices, best: int, whole: Callable[[int], Solution]
 ) -> int:
     """Return which of the choices that are as good as the best one the file's order of ties prefers."""
-    value = answered[best].objective
-    if value is None or answered[best].status not in GOOD:
+    if len(alike) <= 1:
         return best
-    alike = [
-        k
-        for k, s in enumerate(answered)
-        if s.status in GOOD and s.objective is not None and designs.as_good(s.objective, value)
-    ]
-    if len(alike) == 1:
-        return best
-    told = [(k, s) for k in alike if (s := whole(k)).status in GOOD]
+    told = [(k, s) for k in map(int, alike) if (s := whole(k)).status in GOOD]
     numbers = [
         {n: np.array([v]) for n, v in {**s.variables, **s.metrics}.items() if not isinstance(v, str)}
         for _, s in told

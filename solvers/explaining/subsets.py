@@ -32,7 +32,7 @@ from solvers import boxes, designs, enumeration
 from solvers.designs import Table
 from solvers.enumeration import ONE
 from solvers.explaining import hopeless, least_values
-from solvers.geometric import structured
+from solvers.geometric import cases
 from solvers.linear import milp_conflicts, program_boxes
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
@@ -275,7 +275,7 @@ def _by_structure(question: Question) -> Outcome | None:
     problem = formulate(question, searched=True)
     if problem.rows is None or problem.program is not None:
         return None
-    outcome = structured.optimise(problem, ties=False).outcome
+    outcome = cases.optimise(problem, ties=False).outcome
     return None if outcome.status in (Status.ERROR, Status.UNBOUNDED) else outcome
 
 

@@ -1,4 +1,4 @@
-"""Questions whose model takes maxima: every way the maxima can come out is a problem of its own, and the best wins."""
+"""Structured questions: where the model takes maxima, every way they can come out is a problem, and the best wins."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from formulations.grids import batch
 from formulations.problem import Problem
 from formulations.tolerances import TIE
 from results.solution import Status
@@ -21,6 +22,7 @@ from solvers.geometric.programs import branch
 from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
 from solvers.geometric.structured import Optimum, Searched
 from solvers.judgement import Judged
+from solvers.mechanisms import parts
 from solvers.nonlinear import methods
 from solvers.outcome import Outcome
 
@@ -38,11 +40,10 @@ def scanned(problem: Problem) -> Grid | None:
 
 
 def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
-    """Solve every case; the best design is the answer, the best of the bounds its bound.
+    """Solve a structured problem, or every case of it: the best design is the answer, the least bound its bound.
 
-    ``ties``: whether anybody asks which of the best designs it is.
-
-    Where some case could not be closed, the methods that need no structure are asked as well.
+    The design is unique by the tie rule, unless nobody asks for ``ties``. Where some case could not be closed, the
+    methods that need no structure are asked as well.
     """
     searches = _searched_cases(problem)
     found = _settled_over_cases(problem, searches, ties)
@@ -54,17 +55,14 @@ def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
 
 
 def _settled_over_cases(problem: Problem, searches: Sequence[Searched], ties: bool) -> Optimum:
-    question = problem.question
-    for one in searches:
-        if one.status is Status.UNBOUNDED:
-            return structured.settle(one)
-    alive = [one for one in searches if one.status is not Status.INFEASIBLE]
-    if not alive:
-        outcome = structured.settle(searches[0]).outcome
-        return Optimum(
-            dataclasses.replace(outcome, certificate=_proof_of_cases(outcome.certificate, len(searches)))
-        )
-    best = _winning_case(question, alive, len(searches), ties)
+    question, count = problem.question, len(searches)
+    if not problem.cases:
+        return structured.settle(searches[0], tied=ties)
+    first = min(searches, key=lambda one: parts.WITHOUT_DESIGN.get(one.status, 0.0))
+    if first.status in (Status.UNBOUNDED, Status.INFEASIBLE):
+        outcome = structured.settle(first).outcome
+        return Optimum(dataclasses.replace(outcome, certificate=_proof_of_cases(outcome.certificate, count)))
+    best = _winning_case(question, searches, ties)
     if best is None or not _is_closed(question, best.outcome):
         return _with_other(question, best, methods.unstructured(question))
     return best
@@ -72,35 +70,36 @@ def _settled_over_cases(problem: Problem, searches: Sequence[Searched], ties: bo
 
 def _with_other(question: Question, best: Optimum | None, other: Outcome) -> Optimum:
     """What the methods without structure add where some case could not be closed: a design or a bound."""
-    if best is None or other.x is None or other.status is not Status.FEASIBLE or not question.objectives:
-        return Optimum(other) if best is None or other.status is Status.OPTIMAL else best
-    bounds = [question.sign * b for b in (best.outcome.bound, other.bound) if b is not None]
-    bound = question.sign * max(bounds) if bounds else None
-    there, here = (_of_outcome(question, outcome).objective[0] for outcome in (other, best.outcome))
-    if question.sign * there < question.sign * here:
-        return Optimum(dataclasses.replace(other, bound=bound))
-    return dataclasses.replace(best, outcome=dataclasses.replace(best.outcome, bound=bound))
+    if best is None or other.status is Status.OPTIMAL:
+        return Optimum(other)
+    if other.x is None or other.status is not Status.FEASIBLE or not question.objectives:
+        return best
+    found = methods.best_tried(question, [best.outcome, other])
+    return dataclasses.replace(best, outcome=found) if found.x is best.outcome.x else Optimum(found)
 
 
 def _searched_cases(problem: Problem) -> list[Searched]:
     """Search every case; once there is a design, only for what is as good."""
     # without an objective each case looks for its own design by the tie rule
-    reached = branch.Reached(slack=EQUAL) if problem.cases[0].goal is not None else None
-    return side_by_side.run([partial(structured.search, case, reached) for case in problem.cases])
+    reached = branch.Reached(slack=EQUAL) if problem.cases and problem.cases[0].goal is not None else None
+    return side_by_side.run([partial(structured.search, case, reached) for case in batch.cases(problem)])
 
 
 def _proof_of_cases(text: str, count: int) -> str:
     return text if count == 1 else f"{count} cases, one for each term that can be a maximum: {text}"
 
 
-def _winning_case(question: Question, alive: Sequence[Searched], count: int, ties: bool) -> Optimum | None:
+def _winning_case(question: Question, searches: Sequence[Searched], ties: bool) -> Optimum | None:
     """The case that wins, by the tie rule among those that are equally good; None where no case has a design."""
-    least = min(one.value for one in alive)
-    if not math.isfinite(least):
-        return None
-    close = [one for one in alive if not question.objectives or one.value - least <= CASE_TIED]
-    settle = partial(structured.settle, tied=ties)
-    settled = side_by_side.run([partial(settle, one) for one in close])
+    least = min(one.value for one in searches)
+    settled = side_by_side.run(
+        [
+            partial(structured.settle, one, tied=ties)
+            if one.done is not None or not question.objectives or one.value - least <= CASE_TIED
+            else partial(_lost, one)
+            for one in searches
+        ]
+    )
     good = [one for one in settled if one.outcome.x is not None]
     if not good:
         return None
@@ -110,29 +109,26 @@ def _winning_case(question: Question, alive: Sequence[Searched], count: int, tie
     if which < 0:
         return None
     best, x = good[which].outcome, {n: float(v) for n, v in judged[which].x.items()}
-    bounds = [one.outcome.bound for one in settled] + [_losing_bound(s) for s in alive if s not in close]
-    known = [b for b in bounds if b is not None]
-    closed = len(known) == len(bounds)
-    sure = closed and all(one.status is not Status.ERROR for one in alive)
+    values, bounds = parts.of_one(question, [(o.status, None, o.bound) for o in (s.outcome for s in settled)])
+    bound = float(parts.bound_of_all(values < np.inf, bounds))
     outcome = dataclasses.replace(
         best,
-        status=best.status if sure else Status.FEASIBLE,
+        status=Status.FEASIBLE if math.isnan(bound) or parts.OPEN in values else best.status,
         x=x,
         judged=judged[which],
-        bound=question.sign * min(question.sign * b for b in known) if closed else None,
-        certificate=_proof_of_cases(best.certificate, count),
+        bound=None if math.isnan(bound) else question.sign * bound,
+        certificate=_proof_of_cases(best.certificate, len(searches)),
     )
     places = tuple(place for one, at in zip(good, there, strict=True) if at for place in one.places)
-    every = [(one.ranges or {}, j.x) for one, j, at in zip(good, judged, tied, strict=True) if at]
-    return Optimum(outcome, _ranges_over_cases(every, x), places)
+    equal = [(one.ranges or {}, j.x) for one, j, at in zip(good, judged, tied, strict=True) if at]
+    return Optimum(outcome, _ranges_over_cases(equal, x), places)
 
 
-def _losing_bound(s: Searched) -> float | None:
-    """The bound of a case that does not win, in the user's sense."""
-    if s.done is not None:
-        return s.done.outcome.bound
+def _lost(s: Searched) -> Optimum:
+    """A case that does not win: what its search says of its bound."""
     bound, goal = np.inf if s.part is None else s.part.found.bound.min(initial=np.inf), s.problem.goal
-    return float(goal.to_user(bound)) if goal is not None and math.isfinite(bound) else None
+    known = float(goal.to_user(bound)) if goal is not None and math.isfinite(bound) else None
+    return Optimum(Outcome(s.status, bound=known))
 
 
 def _ranges_over_cases(

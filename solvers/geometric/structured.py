@@ -79,14 +79,6 @@ class Searched:
         return next((status for status, k in STATUS_CODES.items() if k == code), Status.ERROR)
 
 
-def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
-    """Solve a structured problem; the design is unique by the tie rule, unless nobody asks for ``ties``."""
-    found = search(problem)
-    return (
-        settle(found) if ties else dataclasses.replace(settle(found, tied=False), tied=partial(settle, found))
-    )
-
-
 def search(problem: Problem, reached: branch.Reached | None = None, *, tied: bool = True) -> Searched:
     """Find the optimum and its bound.
 

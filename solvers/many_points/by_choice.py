@@ -22,6 +22,7 @@ from formulations import handover
 from formulations.grids import divided, over_grid
 from formulations.grids.over_grid import Region
 from formulations.problem import formulate
+from formulations.tolerances import TIE
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, layout, only
 from results.solution import Status
 from results.telling.limits import base_name
@@ -29,11 +30,13 @@ from scenarios.axes.axes import Target
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid, GridAxis
 from solvers import designs
+from solvers.judgement import relative_gap
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
 from solvers.mechanisms.conflicts import common_conflicts
+from solvers.mechanisms.parts import bound_of_all, tied
 from solvers.mechanisms.why import Why, loosest, over_choices
 
 KIND = "a choice among names"
@@ -260,13 +263,11 @@ class ByChoice:
         optimal, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
         first = next(iter(self.grid.bases.values()))
         states = np.where(missed, 0, np.stack([a["status"] for a in answered]))
-        values = np.where(
-            states == optimal, first.sign * np.stack([a["objective"] for a in answered]), np.inf
-        )
+        objectives, bounds = (first.sign * np.stack([a[n] for a in answered]) for n in ("objective", "bound"))
+        values = np.where(states == optimal, objectives, np.inf)
         which, best = values.argmin(axis=0), values.min(axis=0)
         # what is worse for certain needs no answer
-        worse = first.sign * np.stack([a["bound"] for a in answered]) > best + WORSE * np.abs(best)
-        worse &= missed & np.isfinite(best)
+        worse = missed & np.isfinite(best) & (bounds > designs.as_good_as(best, WORSE))
         left = (missed & ~worse).any(axis=0)
         if left.any() or inside.unexpected:
             inside.pass_on()
@@ -296,6 +297,10 @@ class ByChoice:
                     if isinstance(value, str):
                         value = json.loads(v.attributes["choices"]).index(value)
                     arrays[v.name][here & (states[k] == optimal)] = value
+        there = ~left & np.isfinite(best)
+        arrays["bound"][there] = first.sign * bound_of_all(np.isfinite(values), bounds)[there]
+        if "gap" in arrays:
+            arrays["gap"][there] = relative_gap(arrays["objective"], arrays["bound"])[there]
         nowhere &= ~left
         if nowhere.any() and self.why is not None:
             left |= self._put_conflicts(self.why, answers, region, np.flatnonzero(nowhere))
@@ -345,11 +350,7 @@ class ByChoice:
 
         ``which`` of the choices is best is put right. Tells where it is not certain what is tied.
         """
-        best = np.take_along_axis(values, which[None], axis=0)
-        with np.errstate(invalid="ignore"):
-            near = values <= designs.as_good_as(best, AS_GOOD)
-            doubtful = near & (values > designs.as_good_as(best))
-        near &= np.isfinite(values) & np.moveaxis(_names_alike(chosen)[which], -1, 0)
+        near = tied(values, AS_GOOD) & np.moveaxis(_names_alike(chosen)[which], -1, 0)
         some = near.sum(axis=0) > 1
         if some.any():
             numbers = [
@@ -359,7 +360,7 @@ class ByChoice:
             ]
             first = next(iter(self.grid.bases.values()))
             which[some] = designs.first_by_rule(first, numbers, near[:, some], AS_GOOD)
-        return np.asarray(some & (doubtful & near).any(axis=0))
+        return np.asarray(some & (near & ~tied(values, TIE)).any(axis=0))
 
     def _every(self, plan: Layout, region: Region) -> Iterator[tuple[Choice, Arrays, Bools]]:
         """Answer a block under every choice; what is surely worse than under those before may be left over."""

@@ -135,18 +135,21 @@ def _sampled(question: Question, tried: list[Outcome]) -> Outcome:
     """Sample as the last resort, which says so; hand out the best design that anything found, with the best bound."""
     from solvers.sampling import sampler
 
-    guess = sampler.solve(question)
-    found = [o for o in (*tried, guess) if o.x is not None]
+    every = [*tried, sampler.solve(question)]
+    found = [o for o in every if o.x is not None]
     if not found:
-        return dataclasses.replace(guess, message="; ".join(o.message for o in (*tried, guess) if o.message))
-    if not question.objectives:
-        return found[0]
+        return dataclasses.replace(every[-1], message="; ".join(o.message for o in every if o.message))
+    return best_tried(question, every) if question.objectives else found[0]
+
+
+def best_tried(question: Question, tried: Sequence[Outcome]) -> Outcome:
+    """Return the best design that methods found, with the best bound of them all that it does not disprove."""
 
     def reached(o: Outcome) -> float:
         x = dict(o.x or {})
         return float(evaluation.objective(question, x, evaluation.metrics(question, x)))
 
-    best = min(found, key=lambda o: question.sign * reached(o))
-    bounds = [question.sign * o.bound for o in (*tried, guess) if o.bound is not None]
+    best = min((o for o in tried if o.x is not None), key=lambda o: question.sign * reached(o))
+    bounds = [question.sign * o.bound for o in tried if o.bound is not None]
     bounds = [b for b in bounds if not judgement.disproves(question, reached(best), question.sign * b)]
     return dataclasses.replace(best, bound=question.sign * max(bounds) if bounds else None)

@@ -176,13 +176,7 @@ def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, po
             raise CannotTake("why limits conflict that may fail is told point by point")
         return over_choices([robust_conflicts.why(wanted(now)) for _, _, wanted, *_ in every])
 
-    good = best_of.put_best(into, found, points, why, judge=judge)
-    which_best = np.argmin([b.value for b in found], axis=0)
-    for k, b in enumerate(found):
-        own = good & (which_best == k) & np.isfinite(b.value)
-        if own.any():
-            put_fresh(into, points[own], divided.at(b.question, own), {**b.x(own)})
-    return good
+    return best_of.put_best(into, found, points, why, judge=judge, also=partial(put_fresh, into))
 
 
 def _best_of_table(names: tuple[str, ...], best: scan.Best, own: Bools) -> Mapping[str, Array]:

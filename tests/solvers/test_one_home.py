@@ -29,7 +29,8 @@ from solvers.geometric.programs import (
     unbounded,
 )
 from solvers.linear import linear_program, milp_conflicts
-from solvers.mechanisms import conflicts, dual_ends, sensitivity
+from solvers.many_points import by_choice
+from solvers.mechanisms import conflicts, dual_ends, parts, sensitivity
 from solvers.nonlinear import feasibility, search
 from solvers.sampling import descent
 
@@ -199,7 +200,12 @@ def test_what_conflicts_rest_on_has_one_home(
         at.path.solve(at.plan, (slice(0, MANY),))
 
 
-def test_the_choice_among_cases_of_a_maximum_has_one_home(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("home", "name"), [(best_cases, "handed_out"), (parts, "bound_of_all"), (parts, "tied")]
+)
+def test_the_choice_among_cases_of_a_maximum_has_one_home(
+    home: Any, name: str, monkeypatch: pytest.MonkeyPatch
+):
     axis = {"path": "limits.peak_power.max", "start": 100.0, "stop": 400.0, "num": MANY, "spacing": "log"}
     source = {
         "model": "roofline",
@@ -214,7 +220,7 @@ def test_the_choice_among_cases_of_a_maximum_has_one_home(monkeypatch: pytest.Mo
     question, at = grid.question((MANY - 1,)), chunk_work.ready(grid)
     assert at.path is not None
     assert answer(question, neighbours=False).status is Status.OPTIMAL
-    monkeypatch.setattr(best_cases, "handed_out", gone)
+    monkeypatch.setattr(home, name, gone)
     assert GONE in answer(question, neighbours=False).message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, 12),))
@@ -275,6 +281,19 @@ def test_conflicts_over_choices_among_names_have_one_home(monkeypatch: pytest.Mo
     assert GONE in answer(question, neighbours=True).message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, MANY),))
+
+
+def test_the_bound_of_all_choices_has_one_home(monkeypatch: pytest.MonkeyPatch):
+    grid = scenarios.grid(dse.load("platforms_mtbf_alike_sweep"))
+    question, at = grid.question((0,)), chunk_work.ready(grid)
+    assert at.path is not None
+    assert answer(question, neighbours=False).status is Status.OPTIMAL
+    assert parts.bound_of_all is by_choice.bound_of_all
+    for user in (parts, by_choice):
+        monkeypatch.setattr(user, "bound_of_all", gone)
+    assert GONE in answer(question, neighbours=False).message
+    with pytest.raises(RuntimeError, match=GONE):
+        at.path.solve(at.plan, (slice(0, 3),))
 
 
 def test_limits_within_a_share_of_an_optimum_have_one_home(monkeypatch: pytest.MonkeyPatch):

@@ -17,11 +17,11 @@ from dse.models.arithmetic import CannotTake
 from formulations.uncertainty.measures import MEAN, Quantile
 from formulations.uncertainty.wanted import Chance, Wanted, reached
 from formulations.uncertainty.worlds import Cap, of_values
-from results.solution import Solution, Status
+from results.solution import Status
 from scenarios.question import Objective, Question
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
-from solvers import boxes, choices
+from solvers import boxes
 from solvers.answer import answer
 from solvers.robust import decide_now, robust_ways
 from solvers.robust.boxes import box_lines, robust_boxes
@@ -366,25 +366,3 @@ def test_of_choices_searched_together_the_best_is_that_of_each_by_itself() -> No
     for one, told in zip(alone, found.alternatives, strict=True):
         bound = one.bound or 0.0
         assert 0.9 * bound <= (told.objective or 0.0) <= bound * (1 + 1e-9)
-
-
-@pytest.mark.parametrize(
-    ("bound", "status", "of_all"),
-    [(9.0, Status.OPTIMAL, 10.0), (11.0, Status.FEASIBLE, 11.0), (None, Status.FEASIBLE, None)],
-)
-def test_the_bound_of_choices_is_that_of_all_of_them(
-    bound: float | None, status: Status, of_all: float | None
-) -> None:
-    asked = question(
-        dse.load({**STATION, "decide": {"machine": {"values": PLATFORMS[:2]}, **STATION["decide"]}})
-    )
-    told = [
-        Solution(Status.OPTIMAL, objective=10.0, bound=10.0, gap=0.0),
-        Solution(Status.FEASIBLE, objective=8.0, bound=bound),
-    ]
-
-    def answered(q: Question) -> Solution:
-        return told[[q for _, q in choices.combinations(asked)].index(q)]
-
-    found = choices.best_of(asked, answered, answered, None)
-    assert (found.objective, found.status, found.bound) == (10.0, status, of_all)

@@ -22,6 +22,7 @@ from solvers.geometric.programs.geometric_conflicts import Oracle, first_minimal
 from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.judgement import Judged
+from solvers.mechanisms import parts
 from solvers.mechanisms.conflicts import common_conflicts
 
 
@@ -48,8 +49,7 @@ def best_case(cases: Sequence[Batch], each: Sequence[Answers], solve: Solver) ->
     left = ~(states != 0).all(axis=0) | apart
     first.why = np.where(apart, CONFLICT, _of((states == 0).argmax(axis=0), [a.why for a in each]))
     first.elasticity = _worth(cases, each, there)
-    # a case without a design has no say in the bound
-    first.value = np.where(states == none, np.inf, [a.value for a in each]).min(axis=0)
+    first.value = parts.bound_of_all(states != none, np.stack([a.value for a in each]))
     first.y[:, : len(names)] = _of(which, [a.y[:, : len(names)] for a in each])
     first.status = np.select(
         [left, (states == endless).any(axis=0), which >= 0], [np.int8(0), endless, optimal], none
@@ -65,7 +65,7 @@ def handed_out(question: Question, every: Sequence[Judged], values: Array) -> tu
     Of these also which attain the optimum at the very design. ``every``: the designs of each case; ``values``
     (cases, N): what is minimised there, infinite where a case does not count.
     """
-    tied = np.isfinite(values) & (values <= designs.as_good_as(values.min(axis=0), CASE_TIED))
+    tied = parts.tied(values, CASE_TIED)
     numbers = [{n: j.full(v) for n, v in {**j.x, **j.at}.items()} for j in every]
     which = designs.first_by_rule(question, numbers, tied, EQUAL_DESIGNS)
     x = np.stack([[own[d.name] for d in question.decide] for own in numbers])
