@@ -312,7 +312,6 @@ def test_of_whole_numbers_the_nearest_fraction_is_named() -> None:
         "limits": {"money": {"max": 141.75}, "eff": {"min": 0.07834}},
     }
     found = dse.solve(dse.load(source)).conflict["n_b"]
-    # 25 of the other kind: their efficiency is the limit at (25 * (14.2 - 0.07834 * 162) - 0.07834 * 442) / (0.07834 * 165 - 6.78)
-    assert found == pytest.approx(
-        (25 * (14.2 - 0.07834 * 162) - 0.07834 * 442) / (0.07834 * 165 - 6.78), rel=1e-6
-    )
+    # 25 of the other kind, and an efficiency that is just reached: an equation of the first degree
+    least = (25 * (14.2 - 0.07834 * 162) - 0.07834 * 442) / (0.07834 * 165 - 6.78)
+    assert found == pytest.approx(least, rel=1e-6)

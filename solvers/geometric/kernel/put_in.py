@@ -32,7 +32,8 @@ NARROWER = 3
 POLICIES = 8
 """Of one program: most settle after two or three."""
 MOST_EXPONENTS = 64
-MOST_PARTS = 4096
+MOST_PUT_IN = 4096
+"""Terms of a row with all that is put in: more take longer to write down than the whole program takes."""
 """Exponents that the terms of a row may have under all policies together."""
 DIGITS_OF_EXPONENTS = 9
 """Digits by which exponents are told apart."""
@@ -181,7 +182,7 @@ def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | N
     reach: dict[int, list[Exponents]] = {}
     made = []
     for h in held:
-        if any(_count(A, ptr, k, reach) > MOST_PARTS for k in h.rows):
+        if any(_count(A, ptr, k, reach) > MOST_PUT_IN for k in h.rows):
             return None
         said = [_parts(A, ptr, k, left, reach, h, -1.0 / q) for k, q in zip(h.rows, h.power, strict=True)]
         reach[h.variable] = sorted({(0.0,) * left.size}.union(*said))
@@ -189,7 +190,7 @@ def _plan(exponents: bytes, shape: tuple[int, int], offsets: bytes) -> _Plan | N
             return None
         made.append(replace(h, forms=tuple(_form(A, parts, reach[h.variable]) for parts in said)))
     rows = tuple(k for k in range(ptr.size - 1) if k == 0 or k not in taken)
-    if any(_count(A, ptr, k, reach) > MOST_PARTS for k in rows):
+    if any(_count(A, ptr, k, reach) > MOST_PUT_IN for k in rows):
         return None
     every_row = [_parts(A, ptr, k, left, reach) for k in rows]
     if max(map(len, every_row)) > MOST_EXPONENTS:
