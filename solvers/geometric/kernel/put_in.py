@@ -32,9 +32,9 @@ NARROWER = 3
 POLICIES = 8
 """Of one program: most settle after two or three."""
 MOST_EXPONENTS = 64
+"""Exponents that the terms of a row may have under all policies together."""
 MOST_PUT_IN = 4096
 """Terms of a row with all that is put in: more take longer to write down than the whole program takes."""
-"""Exponents that the terms of a row may have under all policies together."""
 DIGITS_OF_EXPONENTS = 9
 """Digits by which exponents are told apart."""
 BEYOND_ANY_GOAL = 1e4
