@@ -323,7 +323,8 @@ def _beyond_lists(j: enumeration.Judged, question: Question, x: Mapping[str, Arr
     """Tell at which of so many points the answer may rest on where a list of powers ends."""
     found = np.zeros(count, bool)
     for d, ends in enumeration.open_powers(question):
-        found |= np.isin(x[d.name][j.best], ends) & np.isfinite(j.value)
+        if x[d.name].size:  # of no design there is no best one
+            found |= np.isin(x[d.name][j.best], ends) & np.isfinite(j.value)
     none = np.flatnonzero(np.isinf(j.value))
     if none.size:
         found[none] = ~nothing_beyond(question, none)

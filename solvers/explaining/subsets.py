@@ -6,6 +6,7 @@ by interval branch and bound, so that nothing here needs structure.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -121,15 +122,16 @@ def without(question: Question, names: Iterable[str]) -> Question:
 
 
 def with_menus(question: Question) -> Question:
-    """Return the question with its lists as menus, where the model's own limits ask for numbers that divide others.
+    """Return the question with those lists as menus whose numbers divide others, or are divided, by the model's limits.
 
     Numbers between those listed would not divide.
     """
-    if not any(x.divides and x.name not in question.waive for x in question.model.limits):
-        return question
+    own = (x for x in question.model.limits if x.divides and x.name not in question.waive)
+    dividing = frozenset(itertools.chain.from_iterable(x.divides for x in own))
 
     def kept(d: Decision) -> Decision:
-        return d if d.values is None or d.menu is not None else replace(d, menu=lambda _: d.values)
+        listed = d.name in dividing and d.values is not None and d.menu is None
+        return replace(d, menu=lambda _: d.values) if listed else d
 
     return replace(question, decide=tuple(map(kept, question.decide)))
 

@@ -333,3 +333,31 @@ def test_sets_of_limits_of_few_designs_are_told_by_the_structure_that_they_leave
     assert least is not None
     # the other limits stay: processors and memory of the lists, and the power
     assert 0.0 < found.conflict["rest"] <= 50.0 - least
+
+
+def test_a_list_that_divides_nothing_is_a_limit_beside_rules_of_divisors():
+    """Batches between the powers of two reach this energy times time; only numbers of parts have to divide."""
+    source = {
+        "model": "transformer_inference",
+        "machine": {"base": "h100-sxm-bf16", "launch_time": "4.66 us"},
+        "given": {
+            "layers": 80,
+            "hidden": 8192,
+            "heads": 64,
+            "kv_heads": 8,
+            "ffn": 28672,
+            "gated": "on",
+            "vocabulary": 128256,
+            "prompt": 2000,
+            "output": 500,
+            "tensor_parallel": 8,
+        },
+        "decide": {"batch": {"powers_of": 2, "max": 393}},
+        "limits": {"energy_delay": {"min": 413.97e6, "max": 592.63e6}},
+        "objective": {"minimize": "energy_data"},
+    }
+    found = dse.solve(dse.load(source))
+    assert found.conflicts == (("energy_delay", "batch"),)
+    free = dse.solve(dse.load(source | {"decide": {"batch": {"max": 393}}}))
+    assert free.status.value == "optimal"
+    assert 64 < float(free.variables["batch"]) < 128

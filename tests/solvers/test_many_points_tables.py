@@ -273,3 +273,38 @@ def test_a_rule_that_the_first_point_cannot_break_may_be_in_conflict_at_others()
         assert int(at.status) == STATUS_CODES[alone.status]
         named = tuple(str(n) for n in at.limit.values[at.binding.values == CONFLICTING])
         assert named in (alone.conflicts or ((),))
+
+
+def test_lists_of_powers_beside_other_designs_leave_no_point_over_where_nothing_holds():
+    text = """
+model = "exabounds"
+[machine]
+frequency = "2 GHz"
+voltage = "1 V"
+dynamic_capacitance = "0.5 nF"
+"count.core" = 4
+"cache.L1D" = "32 KiB"
+"latency.L2" = "10 cycle"
+"latency.DRAM" = "80 ns"
+reorder_buffer = 48
+"cache.L2" = "256 KiB"
+"package_pins.socket" = 1366
+"supply_resistance.socket" = "300 mohm"
+"bit_rate.socket" = "10 Gbit/s"
+[given]
+instructions = 36e12
+data_reuse = [{ name = "same beam", distance = "16 KiB", share = 1.0 }]
+[decide]
+"machine.count.die" = { values = [37.0] }
+"machine.supply_pins.socket" = { integer = true, max = 1275 }
+"machine.io_pins.socket" = { powers_of = 3, max = 636 }
+[limits]
+power = { max = 36.633 }
+[objective]
+minimize = "cost"
+[sweep]
+a = { path = "given.instructions", values = [30e12, 36e12] }
+"""
+    found = dse.sweep(dse.load(tomllib.loads(text)), progress=False)
+    assert (found.status.values == NONE).all()
+    assert found.attrs["left_over"] == "{}"

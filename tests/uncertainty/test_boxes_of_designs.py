@@ -304,7 +304,8 @@ def test_a_quantile_that_may_be_negative_has_no_bound_of_0() -> None:
         ),
         Quantile(0.5),
     )
-    assert box_lines.objective_at(wanted, box_lines.ASKS_NOTHING) == -np.inf
+    assert box_lines.objective_at(wanted, -np.inf) == -np.inf
+    assert box_lines.objective_at(wanted, -2.0) == -2.0
 
 
 def test_no_proof_rests_on_an_end_of_the_search() -> None:
@@ -366,3 +367,35 @@ def test_of_choices_searched_together_the_best_is_that_of_each_by_itself() -> No
     for one, told in zip(alone, found.alternatives, strict=True):
         bound = one.bound or 0.0
         assert 0.9 * bound <= (told.objective or 0.0) <= bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("goal", "most"), [("maximize", 1000.0), ("maximize", 5.0), ("minimize", 1000.0)])
+def test_a_quantile_of_what_may_be_negative_is_proved(goal: str, most: float) -> None:
+    """No logarithm bounds it. Fewer than five units bring less than they cost, whatever the price."""
+    machine = dict.fromkeys(("time_per_flop", "energy_per_flop", "time_per_byte", "energy_per_byte"), 1e-12)
+    sign = 1.0 if goal == "maximize" else -1.0
+    source = {
+        "model": "roofline",
+        "machine": {**machine, "constant_power": 1.0},
+        "given": {"flops": 1.0, "bytes": 1.0, "fac": 1.0},
+        "decide": {
+            "units": {"integer": True, "min": 1.0, "max": most},
+            "ask_price": {"min": 50.0, "max": 2000.0},
+        },
+        "define": {
+            "sold": "units * (ask_price / 100)**1.7 / 4.7e4",
+            "gain": f"{sign} * (units * ask_price - (1.54e+04 + 60 * units) * fac)",
+        },
+        "objective": {goal: "gain", "quantile": 0.75},
+        "limits": {"sold": {"max": 1.0}},
+        "uncertain": {"fac": {"lognormal": [1.0, 1.08]}, "sampling": {"samples": 24, "method": "random"}},
+    }
+    found = dse.solve(dse.load(source))
+    assert found.status is Status.OPTIMAL
+    assert found.objective is not None
+    units, price = (float(found.variables[n]) for n in ("units", "ask_price"))
+    cost = (units * price - sign * found.objective) / (15_400 + 60 * units)
+    every = np.arange(1.0, most + 1.0)
+    prices = np.minimum(100.0 * (4.7e4 / every) ** (1 / 1.7), 2000.0)
+    best = (every * prices - (15_400 + 60 * every) * cost).max()
+    assert sign * found.objective == pytest.approx(best, rel=1e-7)

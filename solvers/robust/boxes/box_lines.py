@@ -37,6 +37,7 @@ from formulations.tolerances import HOLDS
 from formulations.uncertainty.measures import Quantile, Weighing
 from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Cap
+from scenarios.define import composed
 from solvers import boxes
 
 ASKS_NOTHING = -1e9
@@ -77,7 +78,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Log lower bounds of one number on B boxes in N worlds: ``cut`` (B, N), slopes and their radii (k, B, N)."""
+    """Lower bounds, mostly in logs, of one number on B boxes in N worlds: ``cut`` (B, N), slopes, radii (k, B, N)."""
 
     cut: Array
     slope: Array
@@ -88,14 +89,14 @@ class _Row:
         """The cuts with the error of the slopes taken off."""
         return np.asarray(self.cut - (self.radius * self.reach[..., None]).sum(0))
 
-    def exceeded(self, count: int) -> Line:
-        """A line below the level that at most ``count`` worlds exceed."""
+    def exceeded(self, count: int, nothing: float = ASKS_NOTHING) -> Line:
+        """A line below the level that at most ``count`` worlds exceed; ``nothing``: of a line that asks for nothing."""
         place = self.cut.shape[1] - 1 - count
         near = np.argpartition(self.cut, place, axis=1)[:, place]
         one = self.slope[:, np.arange(len(near)), near]
         apart = self.radius + np.abs(self.slope - one[..., None])
         low = self.cut - (apart * self.reach[..., None]).sum(0)
-        return _sound(one, np.partition(low, place, axis=1)[:, place])
+        return _sound(one, np.partition(low, place, axis=1)[:, place], nothing)
 
     def worst(self, at: Array, without: Bools) -> Line:
         """The line of the world that is largest at the points ``at`` (k, B); ``without`` (B, N): some left out."""
@@ -241,6 +242,11 @@ def _goal_line(
             others = [k for k, key in enumerate(keys) if key.name in few.names and key != wanted.eased]
             low = [e.low[k].reshape(shape)[:, :count] for k in others if wanted.counts(keys[k].name)]
             most, fails = few.may_fail, np.any([x > 1 + HOLDS for x in low], axis=0)
+    if most is not None and not in_logs(wanted):
+        cut, slope, flat = _above(e, r, shape, reach, count, sign)
+        place = count - 1 - most
+        line = _Row(cut, slope, np.zeros_like(slope), reach).exceeded(most, -np.inf)
+        return line, np.partition(flat, place, axis=1)[:, place]
     if most is not None:
         row = _row_bounds(e, r, shape, reach, count, sign)
         lo, hi = (v[r].reshape(shape)[:, :count] for v in (e.low, e.high))
@@ -284,9 +290,17 @@ def _measured(
         return _sound((slope * w).sum(-1), parts.sum(-1), -np.inf), np.asarray(measure.value(flat))
 
 
+def in_logs(wanted: Wanted) -> bool:
+    """Whether what is minimised is the logarithm of a level: one that samples may exceed, of what is never negative."""
+    if wanted.exceeded is None or wanted.eased is not None or not wanted.aims:
+        return wanted.exceeded is not None
+    nominal = wanted.worlds.nominal
+    return not composed.may_be_negative(nominal.model, nominal.objectives[0].name)
+
+
 def objective_at(wanted: Wanted, key: float) -> float:
     """Return the objective that a value of the goal's line stands for, in the user's own sense."""
-    if wanted.exceeded is None:
+    if not in_logs(wanted):
         return wanted.sign * key
     # where no logarithm bounds the objective it may be negative
     return float(np.exp(wanted.sign * key)) if key > ASKS_NOTHING else -wanted.sign * np.inf
@@ -294,7 +308,7 @@ def objective_at(wanted: Wanted, key: float) -> float:
 
 def key_of(wanted: Wanted, objective: float) -> float:
     """Return what the goal's line is where the objective has this value; minus infinity where it has none."""
-    if wanted.exceeded is None or not wanted.aims:
+    if not in_logs(wanted) or not wanted.aims:
         # where nothing is to be best any design is as good as another
         return wanted.sign * objective
     return float(wanted.sign * np.log(objective)) if objective > 0 else -np.inf

@@ -157,9 +157,7 @@ class Tree:
         return min(own, self.beaten)
 
     def _part_of_gap(self, share: float, key: float) -> float:
-        return (
-            share * self.wanted.worlds.nominal.gap * (1.0 if self.wanted.exceeded is not None else abs(key))
-        )
+        return share * self.wanted.worlds.nominal.gap * (1.0 if box_lines.in_logs(self.wanted) else abs(key))
 
     def _examine(self, low: Array, high: Array) -> None:
         """Bound boxes, let go what is of no use, try their centres, keep the rest open."""
