@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 
@@ -17,8 +16,6 @@ PROPORTIONAL = 1e-12
 SCALING_PASSES = 4
 LEAST_SHARE_OF_COLUMN = 1e6
 """So much smaller than the unit of its column the end of a number may be: slack is 1e-10 of that unit."""
-DINKELBACH_STEPS = 60
-RATIO_CLOSED = 1e-13
 
 
 class End(StrEnum):
@@ -118,30 +115,20 @@ def least_between(slope: Array, noise: Array, low: Array, high: Array) -> Array:
     return np.asarray(slope[..., -1] + least.sum(axis=-1) - noise)
 
 
+def ratio_at(goal: Array, under: Array | None, u: Array) -> Array:
+    """A form over another one (None: 1) at points; without end where what divides is not above 0."""
+    value = np.asarray((goal * u).sum(axis=-1))
+    if under is None:
+        return value
+    divisor = (under * u).sum(axis=-1)
+    return np.where(divisor > 0.0, value / np.where(divisor > 0.0, divisor, 1.0), np.inf)
+
+
 def ratio_cost(goal: Array, under: Array, u: Array) -> tuple[Array, Array]:
     """The ratios of two forms at points, and numerator - ratio * denominator, which is below 0 where one is smaller."""
     top, bottom = (goal * u).sum(axis=-1), (under * u).sum(axis=-1)
     ratio = top / np.where(bottom > 0.0, bottom, 1.0)
     return ratio, goal - ratio[..., None] * under
-
-
-def least_ratios(
-    least: Callable[[Array, Array], tuple[Array, Bools]], goal: Array, under: Array, u: Array
-) -> tuple[Array, Array, Array]:
-    """Minimise (goal . u) / (under . u) of many programs from the points ``u`` on, by Dinkelbach's iteration.
-
-    ``least``: a point of least cost of each, and which were found, from the costs and the sizes of the numerators.
-    Returned are the points, the ratios at those before, and the costs (numerator - ratio * denominator) minimised last.
-    """
-    for _ in range(DINKELBACH_STEPS):
-        top, bottom = (goal * u).sum(axis=-1), (under * u).sum(axis=-1)
-        ratio, cost = ratio_cost(goal, under, u)
-        now, met = least(cost, np.abs(top))
-        better = met & (bottom > 0.0) & ((cost * now).sum(axis=-1) < -RATIO_CLOSED * np.abs(top))
-        if not better.any():
-            break
-        u = np.where(better[:, None], now, u)
-    return u, ratio, cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from dse.system.records import dataclass
 from formulations.programs.program import Program
 from results.solution import Status
 from solvers.linear import highs, milp, programs
-from solvers.linear.linear_program import End, Numbers, Result, multiple
+from solvers.linear.linear_program import End, Numbers, Result, multiple, ratio_at
 from solvers.outcome import Outcome
 
 PRODUCT_SECONDS = 60.0
@@ -110,7 +110,7 @@ class _Search:
 
     def tried(self, u: Array) -> float:
         """B at a design, whose product is remembered where it is the best."""
-        b, a = (float(goal @ u) / float(under @ u) for goal, under in (self.other, milp.objective(self.p)))
+        b, a = (float(ratio_at(*pair, u)) for pair in (self.other, milp.objective(self.p)))
         product = b * a
         if product < self.best:
             self.best, self.u = product, u

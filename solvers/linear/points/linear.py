@@ -33,7 +33,7 @@ from scenarios.sweep.grids import Grid
 from solvers import designs, work
 from solvers.judgement import judge
 from solvers.linear import milp, milp_conflicts, milp_ties
-from solvers.linear.linear_program import PROPORTIONAL, constant_column, weak_duality
+from solvers.linear.linear_program import PROPORTIONAL, constant_column, ratio_at, weak_duality
 from solvers.linear.milp_explained import RATE_ROUNDING
 from solvers.linear.points import linear_conflicts, mixed
 from solvers.linear.points.lp import NotLinear, Rows, Vertices, along, to_user
@@ -110,7 +110,7 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
         if p.exact:
             value = (aims[0] * now.u).sum(axis=-1)
             reached = np.where(now.end == OPTIMAL, np.minimum(reached, value), reached)
-            levels.append([mixed.level(a, d, now.u) for a, d in zip(aims, under, strict=True)])
+            levels.append([ratio_at(a, d, now.u) for a, d in zip(aims, under, strict=True)])
         found.append(now)
     which, least = (
         _best_branches(made, found, levels) if p.exact else (np.where(found[0].end == OPTIMAL, 0, -1), None)
