@@ -97,7 +97,7 @@ def _searched_integers(
     if listed is not None:
         return listed
     if many or found.end is End.INFEASIBLE or found.end is End.FAILED:
-        found = _agreed(n, cost, found, _called_highs(n, cost, gap, tight=False))
+        found = _better(found, _searched_loosely(n, cost, gap))
     if found.u is None:
         return Result(End.FAILED) if found.end is End.INFEASIBLE else _without_end(n, cost)
     if n.integer.all():
@@ -136,18 +136,13 @@ def _least_listed(n: Numbers, cost: Array, found: Result, y: Array | None) -> Re
     return Result(End.FOUND, best, value, value, sole=len(points) == 1)
 
 
-def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
-    """The tight search, unless the other's whole numbers leave a better point: the first bound was false then."""
-    if loose.u is None:
-        return tight
-    rest = _called_highs(n.fixed(loose.u), cost, 0.0)
-    if rest.u is None:
-        return tight
-    if tight.u is None:
-        return Result(End.FOUND, rest.u, rest.value, min(loose.bound, rest.value))
-    if rest.value >= tight.value - MIP_GAP * abs(tight.value):
-        return tight
-    return Result(End.FOUND, rest.u, rest.value, min(tight.bound, loose.bound, rest.value))
+def _searched_loosely(n: Numbers, cost: Array, gap: float) -> Result:
+    """A search at the tolerances of HiGHS itself; its point is the best that its whole numbers leave at tight ones."""
+    found = _called_highs(n, cost, gap, tight=False)
+    if found.u is None:
+        return found
+    rest = _called_highs(n.fixed(found.u), cost, 0.0)
+    return replace(rest, bound=min(found.bound, rest.value), multipliers=None)
 
 
 def _without_end(n: Numbers, cost: Array) -> Result:
@@ -261,10 +256,12 @@ def meets(n: Numbers, u: Array) -> bool:
 
 
 def _better(one: Result, other: Result) -> Result:
-    """The better of two searches of one program, with the bound that both leave."""
+    """The first of two searches of one program, unless the other has a better point: the first bound is false then."""
     if one.u is None or other.u is None:
-        return other if one.u is None else one
-    return replace(one if one.value <= other.value else other, bound=min(one.bound, other.bound))
+        return other if one.end is End.FAILED or other.u is not None else one
+    if other.value >= one.value - MIP_GAP * abs(one.value):
+        return one
+    return replace(other, bound=min(one.bound, other.bound))
 
 
 def _called_highs(
