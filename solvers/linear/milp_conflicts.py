@@ -19,14 +19,13 @@ from formulations.programs.program import Program, branches, of_limits, program
 from formulations.programs.row_ends import refuted
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
-from scenarios.define import composed
 from scenarios.question import Question
 from solvers import boxes
 from solvers.judgement import bound_of
 from solvers.linear import highs, large_numbers, milp
 from solvers.linear.linear_program import End, Numbers, Result, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, TO_NOTHING, feasible_values, singly
-from solvers.mechanisms.sensitivity import with_limit
+from solvers.mechanisms.sensitivity import off_zero
 from solvers.mechanisms.why import Why, of_each
 
 ENOUGH_MISSED = 1e-7
@@ -75,7 +74,8 @@ def loosest_feasible_value(
         p = made()
         if p is None or p.open:
             continue
-        p = _off_zero(p, name)
+        asked = off_zero(p.question, name)
+        p = p if asked is p.question else program(asked, searched=True)
         value, u = feasible_value_and_design(p, name, unknown)
         if u is not None and not milp.at_searched_end(p, u).any():
             return value
@@ -180,15 +180,6 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
     value = float(feasible_values(p.question, p.keys, [name], factor)[name][0])
     met = [best for best in least.values() if best.u is not None]
     return (value, min(met, key=lambda best: best.value).u) if met else (None, None)
-
-
-def _off_zero(p: Program, name: str) -> Program:
-    """The same with a bound of 0 on what may be negative replaced by 1: no value is a multiple of a bound of 0."""
-    ends = zip(("min", "max"), evaluation.bounds(p.question).get(name, (None, None)), strict=True)
-    zero = [side for side, end in ends if end == 0.0]
-    if not zero or not composed.may_be_negative(p.question.model, name):
-        return p
-    return program(with_limit(p.question, RowKey(name, zero[0]), 1.0), searched=True)
 
 
 def has_value(under: Array | None, u: Array) -> Bools:
