@@ -13,7 +13,7 @@ from formulations.programs import row_ends
 from formulations.programs.program import Program, branch_count, branches
 from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
-from solvers import judgement
+from solvers import designs, judgement
 from solvers.linear import highs, milp, milp_conflicts, milp_explained, milp_ties
 from solvers.linear.linear_program import End, Result
 from solvers.outcome import Outcome
@@ -26,6 +26,8 @@ RATIO = (
 )
 BRANCHED = "of {} programs, one for each term that may be the largest"
 NO_DESIGN = "{}, by the bound of a program in which every limit may give"
+HIDDEN_SHARE = 0.1
+"""Of the gap asked for: what a part of a search that is let go may still hide."""
 MISSED = "every design breaks some limit by {:.1e} of its size or more"
 
 
@@ -115,6 +117,11 @@ def to_user(p: Program, ratio: float) -> float | None:
     if p.sign > 0:
         return ratio
     return 1.0 / ratio if ratio > 0 else None
+
+
+def enough(best: float, gap: float) -> float:
+    """A bound from which on a part of a search that is to leave a relative gap holds nothing that counts."""
+    return float(designs.as_good_as(best, -HIDDEN_SHARE * gap))
 
 
 def impossible(p: Program, *, whole: bool = False) -> Outcome | None:
