@@ -79,14 +79,20 @@ def constant_column(size: int) -> Array:
     return found
 
 
-def multiple(form: Array, of: Array) -> float | None:
-    """The positive number by which one form is another one; None where it is no multiple of it."""
-    k = int(np.argmax(np.abs(of)))
-    if of[k] == 0 or form[k] / of[k] <= 0:
-        return None
-    factor = float(form[k] / of[k])
-    alike = np.abs(form - factor * of) <= PROPORTIONAL * np.maximum(np.abs(form), np.abs(factor * of))
-    return factor if alike.all() else None
+def multiple(form: Array, of: Array) -> Array:
+    """The number by which one form is another one, of one program or of many; NaN where it is no multiple of it."""
+    form, of = np.broadcast_arrays(form, of)
+    first = np.abs(of).argmax(axis=-1)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.take_along_axis(form, first, -1) / np.take_along_axis(of, first, -1)
+        alike = np.abs(form - factor * of) <= PROPORTIONAL * np.abs(form)
+    return np.where(alike.all(axis=-1), factor[..., 0], np.nan)
+
+
+def left_of_rows(rows: Array, u: Array) -> Array:
+    """What is left of rows (..., m, n + 1) at points (..., n + 1), as a part of the largest of their terms."""
+    parts = np.abs(rows * u[..., None, :]).max(axis=-1, initial=1e-300)
+    return np.asarray(np.abs(np.einsum("...ij,...j->...i", rows, u)) / parts)
 
 
 def reduced_costs(rows: Array, equal: Bools, cost: Array, y: Array) -> tuple[Array, Array]:

@@ -218,8 +218,8 @@ def _line_below(s: _Search, found: Result, at: float) -> Line:
         return step
     if len(y) == len(p.keys):
         return step
-    factor = multiple(under, p.under)
-    if factor is None or not p.goal[:-1].any():
+    factor = float(multiple(under, p.under))
+    if not factor > 0.0 or not p.goal[:-1].any():
         return step
     weight = max(float(y[-1]), 0.0)
     free = Numbers(n.rows[:-1], n.equal[:-1], n.low, n.high, n.integer)
