@@ -14,7 +14,6 @@ import numpy as np
 
 from dse.system.arrays import Array
 from formulations.programs.row_ends import upper_ends
-from solvers import designs
 from solvers.linear import large_numbers, least_parts, linear_program, supports, whole_parts
 from solvers.linear.linear_program import End, Numbers, Result
 
@@ -124,7 +123,7 @@ def _least_listed(n: Numbers, cost: Array, found: Result, y: Array | None) -> Re
 
     ``y``: see ``whole_parts.narrowed``.
     """
-    as_good = cost - float(designs.as_good_as(found.value)) * linear_program.constant_column(len(cost))
+    as_good = linear_program.no_worse(cost, linear_program.constant_column(len(cost)), found.value)
     y = _solved_linear_program(n.relaxed(), as_good).multipliers if y is None else y
     parts = whole_parts.whole_parts(whole_parts.narrowed(n, as_good, y).with_rows(as_good))
     every = [] if parts is None else list(np.insert(parts, len(cost) - 1, 1.0, axis=1))

@@ -10,6 +10,8 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
+from formulations.tolerances import TIE
+from solvers import designs
 
 COST_ROUNDING = 1e-14
 PROPORTIONAL = 1e-12
@@ -77,6 +79,11 @@ def constant_column(size: int) -> Array:
     found = np.zeros(size)
     found[-1] = 1.0
     return found
+
+
+def no_worse(goal: Array, under: Array, value: float, within: float = TIE) -> Array:
+    """The row that says that the ratio of two forms is as good as a value (see ``designs.as_good_as``)."""
+    return goal - float(designs.as_good_as(value, within)) * under
 
 
 def multiple(form: Array, of: Array) -> Array:

@@ -19,8 +19,10 @@ from formulations.arithmetics.forms import Entry, Some
 from formulations.programs.program import Program, branches, linear_cost
 from formulations.programs.row_ends import upper_ends
 from formulations.row_keys import RowKey
+from formulations.tolerances import TIE
+from solvers import designs
 from solvers.linear import highs, whole_parts
-from solvers.linear.linear_program import End, Numbers, Result, constant_column, ratio_at
+from solvers.linear.linear_program import End, Numbers, Result, constant_column, no_worse, ratio_at
 
 DINKELBACH_STEPS = 60
 RATIO_CLOSED = 1e-13
@@ -28,7 +30,6 @@ SHARP_SHARE = 1e-11
 CLOSE_RATIO = 1e-11
 ABOVE_ZERO = 1e-300
 AT_PROGRAM_END = 1e-6
-EQUAL_RATIOS = 1e-9
 
 
 def numbers(
@@ -169,12 +170,10 @@ def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None
     if not found:
         return Result(End.INFEASIBLE)
     best = min(found, key=lambda b: b.value)
-    if start is not None and best.value - float(ratio_at(goal, under, start)) > EQUAL_RATIOS * abs(
-        best.value
-    ):
+    if start is not None and best.value - float(ratio_at(goal, under, start)) > TIE * abs(best.value):
         # the start meets the rows by rounding only
         return least(p, n, goal, under)
-    equals = tuple(b for b in found if b is not best and b.value <= best.value * (1.0 + EQUAL_RATIOS))
+    equals = tuple(b for b in found if b is not best and b.value <= designs.as_good_as(best.value))
     if rough:
         best, *rest = sorted((_sharp(b, goal, under) for b in (best, *equals)), key=lambda b: b.value)
         equals = tuple(rest)
@@ -196,8 +195,8 @@ def _listed(n: Numbers, goal: Array, under: Array, start: Array | None) -> Numbe
     if not n.integer.any():
         return n
     at = math.inf if start is None else float(ratio_at(goal, under, start))
-    row = goal - (at + 2.0 * EQUAL_RATIOS * abs(at)) * under if math.isfinite(at) else goal[:0]
-    parts = whole_parts.whole_parts(n.with_rows(row) if row.size else n)
+    near = n.with_rows(no_worse(goal, under, at, 2.0 * TIE)) if math.isfinite(at) else n
+    parts = whole_parts.whole_parts(near)
     if parts is None or not len(parts):
         return n if parts is None else None
     low, high = (
@@ -216,7 +215,7 @@ def ratio(
     whole numbers leaves it.
     """
     reached = math.inf if start is None else float(ratio_at(goal, under, start))
-    reached += 2.0 * EQUAL_RATIOS * abs(reached)
+    reached = float(designs.as_good_as(reached, 2.0 * TIE))
     inverse = bool(under[:-1].any())
     if not inverse or not goal[:-1].any():
         if inverse:

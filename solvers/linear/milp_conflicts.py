@@ -205,12 +205,8 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
     A program of its own: every limit may give by the same multiple of its size (``sizes_of_rows``), which is minimised.
     ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
     """
-    kept, (sizes, share) = milp.kept_rows(p, drop, p.rows), sizes_of_rows(p)
-    give, n = sizes[kept], milp.numbers(p, drop=drop, giving=True)
-    # where no share is known, what judgement lets pass is no miss; of a limit of 0 nothing is a share
-    zero = np.array([_is_zero(p.question, key) for key in p.keys], dtype=bool)
-    loose = np.where((sizes > 0.0) & ~share & ~zero, SLACK, 0.0)[:, None] * np.abs(p.denominators)
-    n = replace(n, rows=n.rows - loose[kept])
+    kept, n = milp.kept_rows(p, drop, p.rows), milp.numbers(p, drop=drop, giving=True)
+    give, n = sizes_of_rows(p)[0][kept], replace(n, rows=n.rows - let_pass(p)[kept])
 
     # designs that break a row by more than its size say no more
     n, raw = milp.possible(p, n, give), n
@@ -236,6 +232,13 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
         if large_numbers.may_be_searched(n, lambda near: least(near.relaxed()) <= ENOUGH_MISSED)
         else 0.0
     )
+
+
+def let_pass(p: Program) -> Array:
+    """What judgement lets pass of rows (..., m, n + 1) of which no share is known; of a limit of 0 nothing is one."""
+    sizes, share = sizes_of_rows(p)
+    zero = np.array([_is_zero(p.question, key) for key in p.keys], dtype=bool)
+    return np.where((sizes > 0.0) & ~share & ~zero, SLACK, 0.0)[..., None] * np.abs(p.denominators)
 
 
 def _is_zero(question: Question, key: RowKey | None) -> bool:

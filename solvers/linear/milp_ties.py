@@ -19,7 +19,7 @@ from formulations.programs.program import Program
 from formulations.tolerances import TIE
 from solvers import designs
 from solvers.linear import highs, milp, whole_parts
-from solvers.linear.linear_program import End, Numbers, Result, balance, constant_column, ratio_at
+from solvers.linear.linear_program import End, Numbers, Result, balance, constant_column, no_worse, ratio_at
 
 RANGE_APART = 1e-7
 WHOLE_APART = 0.5
@@ -79,8 +79,7 @@ def _chosen(p: Program, best: Result) -> list[Chosen]:
         return [Chosen(best.u, {})]
     kept = n
     if p.goal is not None:
-        goal, under = milp.objective(p)
-        row = goal - float(designs.as_good_as(best.value)) * under
+        row = no_worse(*milp.objective(p), best.value)
         multipliers = highs.minimise(n.relaxed(), row).multipliers
         kept = whole_parts.narrowed(n, row, multipliers).with_rows(row)
         few = _few(p, n, best, whole_parts.whole_parts(kept))

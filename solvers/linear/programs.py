@@ -15,7 +15,7 @@ from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
 from solvers import designs, judgement
 from solvers.linear import highs, milp, milp_conflicts, milp_explained, milp_ties
-from solvers.linear.linear_program import End, Result
+from solvers.linear.linear_program import End, Result, no_worse
 from solvers.outcome import Outcome
 
 SOLVER = "HiGHS"
@@ -88,16 +88,13 @@ def _of_negatives(p: Program, *, ties: bool) -> Settled:
 
 def needed_ends(endless: Program, best: Result) -> Array:
     """Upper ends beyond which no design is needed that is as good as ``best``; ``endless``: has no ends of a search."""
-    goal, under = milp.objective(endless)
-    as_good = goal - (best.value + abs(best.value) * TIE) * under
-    n = milp.numbers(endless, more=(as_good,))
+    n = milp.numbers(endless, more=(no_worse(*milp.objective(endless), best.value),))
     return row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
 
 
 def is_bound_of_all(endless: Program, best: Result) -> bool:
     """Whether divisible numbers show that no design is better than ``best``; ``endless``: has no ends of a search."""
-    goal, under = milp.objective(endless)
-    better, n = goal - (best.bound - TIE * abs(best.bound)) * under, milp.numbers(endless).relaxed()
+    better, n = no_worse(*milp.objective(endless), best.bound, -TIE), milp.numbers(endless).relaxed()
     return all(highs.minimise(n.with_rows(extra), better).bound >= 0.0 for extra in branches(endless))
 
 

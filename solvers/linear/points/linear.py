@@ -33,7 +33,14 @@ from scenarios.sweep.grids import Grid
 from solvers import designs, work
 from solvers.judgement import judge
 from solvers.linear import milp, milp_conflicts, milp_ties
-from solvers.linear.linear_program import constant_column, left_of_rows, multiple, ratio_at, weak_duality
+from solvers.linear.linear_program import (
+    constant_column,
+    left_of_rows,
+    multiple,
+    no_worse,
+    ratio_at,
+    weak_duality,
+)
 from solvers.linear.milp_explained import RATE_ROUNDING
 from solvers.linear.points import linear_conflicts, mixed
 from solvers.linear.points.lp import NotLinear, Rows, Vertices, along, to_user
@@ -198,7 +205,7 @@ def _best_branches(
             bounds[k] = np.where(known, bounds[k], np.where(none & nothing, np.inf, -np.inf))
         binds[k] = (left_of_rows(n.rows, f.u)[:, [key is not None for key in b.keys]] <= AWAY).any(axis=1)
     low = values.min(axis=0)
-    tied = np.isfinite(values) & (values <= designs.as_good_as(low, milp.EQUAL_RATIOS))
+    tied = np.isfinite(values) & (values <= designs.as_good_as(low))
     branch, point = np.nonzero(tied)
     first = designs.first_of_tied(
         point, count, (np.stack(own)[branch, point] for own in zip(*levels, strict=True))
@@ -274,7 +281,7 @@ def _enclosed(p: Program, n: Rows, mask: Bools, value: Array, count: int) -> Boo
     low, high, own = (along(e, mask, 1) for e in (p.low, p.endless, p.high))
     found = np.zeros(len(value), dtype=bool)
     for k, (rows, cost) in enumerate(zip(n.rows[:, stays], n.cost, strict=True)):
-        as_good = cost - float(designs.as_good_as(value[k])) * constant_column(len(cost))
+        as_good = no_worse(cost, constant_column(len(cost)), value[k])
         ends = row_ends.sufficient_ends(
             np.vstack([rows, as_good]),
             np.append(n.equal[stays], False),
