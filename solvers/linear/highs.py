@@ -239,9 +239,8 @@ def _falls(n: Numbers, cost: Array, ray: Array | None) -> bool:
     step = np.where(np.abs(ray) <= RAY_ROUNDING * np.abs(ray).max(initial=0.0), 0.0, ray)
     if ((step < 0.0) & np.isfinite(n.low) | (step > 0.0) & np.isfinite(n.high)).any():
         return False
-    moved, size = n.rows[:, :-1] @ step, np.abs(n.rows[:, :-1]) @ np.abs(step)
-    met = np.where(n.equal, np.abs(moved), moved) <= RAY_ROUNDING * size
-    return bool(met.all() and cost[:-1] @ step < -RAY_ROUNDING * (np.abs(cost[:-1]) @ np.abs(step)))
+    lowers = cost[:-1] @ step < -RAY_ROUNDING * (np.abs(cost[:-1]) @ np.abs(step))
+    return bool(lowers and n.holds(np.append(step, 0.0), RAY_ROUNDING))
 
 
 def meets(n: Numbers, u: Array) -> bool:
@@ -249,9 +248,7 @@ def meets(n: Numbers, u: Array) -> bool:
     at, whole = u[:-1], np.where(n.integer, np.round(u[:-1]), u[:-1])
     if ((at < n.low) | (at > n.high) | (np.abs(at - whole) > MIP_WHOLE)).any():
         return False
-    room = HIGHS_FEASIBLE * (np.abs(n.rows) @ np.abs(u))
-    over = n.rows @ u
-    return not ((over > room) | ((over < -room) & n.equal)).any()
+    return n.holds(u, HIGHS_FEASIBLE)
 
 
 def _better(one: Result, other: Result) -> Result:

@@ -62,6 +62,11 @@ class Numbers:
         high = np.where(self.integer, whole, self.high)
         return Numbers(self.rows, self.equal, low, high, np.zeros_like(self.integer))
 
+    def holds(self, u: Array, within: float) -> bool:
+        """Whether all rows hold at a point, but for so much of the sizes of what they add up."""
+        over, size = self.rows @ u, np.abs(self.rows) @ np.abs(u)
+        return bool((np.where(self.equal, np.abs(over), over) <= within * size).all())
+
     def eased(self, give: Array, most: float) -> tuple[Numbers, Array]:
         """The same with one more column, by a multiple of which every row gives, and that column as costs."""
         wide = Numbers(

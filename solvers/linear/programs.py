@@ -10,7 +10,7 @@ from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.programs import row_ends
-from formulations.programs.program import Program, branch_count, branches
+from formulations.programs.program import Program, branch_count
 from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
 from solvers import designs, judgement
@@ -95,7 +95,7 @@ def needed_ends(endless: Program, best: Result) -> Array:
 def is_bound_of_all(endless: Program, best: Result) -> bool:
     """Whether divisible numbers show that no design is better than ``best``; ``endless``: has no ends of a search."""
     better, n = no_worse(*milp.objective(endless), best.bound, -TIE), milp.numbers(endless).relaxed()
-    return all(highs.minimise(n.with_rows(extra), better).bound >= 0.0 for extra in branches(endless))
+    return all(highs.minimise(m, better).bound >= 0.0 for m in milp.branched(endless, n))
 
 
 def proof(p: Program) -> str:
