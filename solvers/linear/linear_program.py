@@ -10,6 +10,7 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
+from formulations.programs.row_ends import least_of_terms
 from formulations.tolerances import TIE
 from solvers import designs
 
@@ -127,10 +128,7 @@ def weak_duality(rows: Array, equal: Bools, low: Array, high: Array, cost: Array
 
 def least_between(slope: Array, noise: Array, low: Array, high: Array) -> Array:
     """The least value of affine forms between ends, less rounding (see ``reduced_costs``)."""
-    s = slope[..., :-1]
-    with np.errstate(invalid="ignore"):
-        least = np.where(s > 0, s * low, np.where(s < 0, s * high, 0.0))
-    return np.asarray(slope[..., -1] + least.sum(axis=-1) - noise)
+    return np.asarray(slope[..., -1] + least_of_terms(slope[..., :-1], low, high).sum(axis=-1) - noise)
 
 
 def ratio_at(goal: Array, under: Array | None, u: Array) -> Array:

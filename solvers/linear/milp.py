@@ -17,7 +17,7 @@ import numpy as np
 from dse.system.arrays import Array, Bools
 from formulations.arithmetics.forms import Entry, Some
 from formulations.programs.program import Program, branches, linear_cost
-from formulations.programs.row_ends import upper_ends
+from formulations.programs.row_ends import least_of_terms, upper_ends
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from solvers import designs
@@ -58,14 +58,12 @@ def numbers(
     some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
     n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole, some)
     if p.amounts and (drop or factors):
-        high = np.append(np.maximum(upper_ends(n.rows, n.low, n.high, n.integer), p.low), 1.0)
+        high = np.maximum(upper_ends(n.rows, n.low, n.high, n.integer), p.low)
         for row, column, most in p.amounts:
-            amount = p.numerators[row] if kept[row] else np.zeros(len(high))
-            used = amount != 0
-            ends = np.where(amount > 0, high, np.append(p.low, 1.0))
-            end = (amount[used] * ends[used]).sum()
+            amount = p.numerators[row]
+            end = float(amount[-1] - least_of_terms(-amount[:-1], p.low, high).sum())
             if math.isfinite(most):
-                rows[row, column] = -min(most, float(end)) if end > 0 else -most
+                rows[row, column] = -min(most, end) if end > 0 else -most
         n = replace(n, rows=rows[kept])
     n = n.with_rows(*more) if more else n
     return n if giving else possible(p, n)

@@ -193,8 +193,8 @@ def _ends_of_picks(rows: Array, equal: Bools, low: Array, high: Array, integer: 
     if not groups:
         return high
     a = rows[:, ~equal, :-1]
+    least = row_ends.least_of_terms(a, low[:, None], high[:, None])
     with np.errstate(invalid="ignore"):
-        least = np.where(a > 0.0, a * low[:, None], np.where(a < 0.0, a * high[:, None], 0.0))
         size = np.abs(a * np.maximum(np.abs(low), np.abs(high))[:, None])
     of = np.stack([np.isin(np.arange(a.shape[2]), g) for g in groups])
     alone = least[..., ~of.any(axis=0)].sum(axis=-1) + rows[:, ~equal, -1]
