@@ -99,11 +99,9 @@ def _searched_integers(
         found = _better(found, _searched_loosely(n, cost, gap))
     if found.u is None:
         return Result(End.FAILED) if found.end is End.INFEASIBLE else _without_end(n, cost)
-    if n.integer.all():
-        u = np.append(np.round(found.u[:-1]), 1.0)
+    if n.integer.all() or found.bound >= worse:
+        u = np.where(np.append(n.integer, False), np.round(found.u), found.u)
         return Result(End.FOUND, u, float(cost @ u), found.bound)
-    if found.bound >= worse:
-        return replace(found, u=np.where(np.append(n.integer, False), np.round(found.u), found.u))
     rest = _solved_linear_program(n.fixed(found.u), cost)
     if rest.u is None:
         return Result(End.FAILED)
