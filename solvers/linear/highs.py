@@ -119,11 +119,10 @@ def _has_many_values(n: Numbers) -> bool:
 def _least_listed(n: Numbers, cost: Array, found: Result, y: Array | None) -> Result | None:
     """The least of all whole points that are as good as one of them, where these are few: no search has to be believed.
 
-    ``y``: see ``whole_parts.narrowed``.
+    ``y``: see ``held_to``.
     """
     as_good = linear_program.no_worse(cost, linear_program.constant_column(len(cost)), found.value)
-    y = _solved_linear_program(n.relaxed(), as_good).multipliers if y is None else y
-    parts = whole_parts.whole_parts(whole_parts.narrowed(n, as_good, y).with_rows(as_good))
+    parts = whole_parts.whole_parts(held_to(n, as_good, y))
     every = [] if parts is None else list(np.insert(parts, len(cost) - 1, 1.0, axis=1))
     points = [u for u in every if meets(n, u)]
     if not points:
@@ -131,6 +130,15 @@ def _least_listed(n: Numbers, cost: Array, found: Result, y: Array | None) -> Re
     best = min(points, key=lambda u: float(cost @ u))
     value = float(cost @ best)
     return Result(End.FOUND, best, value, value, sole=len(points) == 1)
+
+
+def held_to(n: Numbers, row: Array, y: Array | None = None) -> Numbers:
+    """The program with one more row, that its points are as good as one of them, and the ends that follow from it.
+
+    ``y``: multipliers of the other rows, best those of the least of the row among divisible numbers (asked by default).
+    """
+    y = _solved_linear_program(n.relaxed(), row).multipliers if y is None else y
+    return whole_parts.narrowed(n, row, y).with_rows(row)
 
 
 def _searched_loosely(n: Numbers, cost: Array, gap: float) -> Result:

@@ -79,9 +79,7 @@ def _chosen(p: Program, best: Result) -> list[Chosen]:
         return [Chosen(best.u, {})]
     kept = n
     if p.goal is not None:
-        row = no_worse(*milp.objective(p), best.value)
-        multipliers = highs.minimise(n.relaxed(), row).multipliers
-        kept = whole_parts.narrowed(n, row, multipliers).with_rows(row)
+        kept = highs.held_to(n, no_worse(*milp.objective(p), best.value))
         few = _few(p, n, best, whole_parts.whole_parts(kept))
         if few:
             return few
