@@ -142,8 +142,9 @@ def ratio_at(goal: Array, under: Array | None, u: Array) -> Array:
 
 def ratio_cost(goal: Array, under: Array, u: Array) -> tuple[Array, Array]:
     """The ratios of two forms at points, and numerator - ratio * denominator, which is below 0 where one is smaller."""
-    top, bottom = (goal * u).sum(axis=-1), (under * u).sum(axis=-1)
-    ratio = top / np.where(bottom > 0.0, bottom, 1.0)
+    ratio = ratio_at(goal, under, u)
+    # where nothing divides there is nothing to be made smaller
+    ratio = np.where(np.isfinite(ratio), ratio, 0.0)
     return ratio, goal - ratio[..., None] * under
 
 
