@@ -232,6 +232,11 @@ def relative_gap(objective: Any, bound: Any) -> Any:
         return np.where(apart <= evaluation.LEAST_FLOAT, 0.0, np.divide(apart, np.abs(objective)))[()]
 
 
+def as_proved(question: Question, objective: float, bound: float) -> Status:
+    """Optimal where a bound is as near to an objective as was asked for, and feasible where it is not."""
+    return Status.OPTIMAL if relative_gap(objective, bound) <= question.gap else Status.FEASIBLE
+
+
 def disproves(question: Question, objective: float, bound: float) -> bool:
     """Whether a design's objective is better than a bound by more than the gap that was asked for."""
     better = question.sign * (bound - objective) > 0.0

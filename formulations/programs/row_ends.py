@@ -15,6 +15,12 @@ WHOLE_ENDS_ROUNDING = 1e-6
 """Of an end that rows imply: a whole number that is so near is not beyond it."""
 
 
+def least_of_terms(a: Array, low: Array, high: Array) -> Array:
+    """The least that each number of rows adds between its ends; what a row does not hold adds nothing, however far."""
+    with np.errstate(invalid="ignore"):
+        return np.where(a > 0.0, a * low, np.where(a < 0.0, a * high, 0.0))
+
+
 def upper_ends(rows: Array, low: Array, high: Array, integer: Bools, *, passes: int = ENDS_PASSES) -> Array:
     """Upper ends with what rows (m, n + 1) imply, of one set of columns (n,) or of several (S, n).
 
@@ -54,10 +60,7 @@ def refuted(rows: Array, low: Array, high: Array, integer: Bools) -> bool:
     """Whether rows (m, n + 1) prove by the ends that they imply that no point meets them, by more than rounding."""
     # where an end that a row implies is below the lower one, that row is broken at the lower ones, too
     ends = np.maximum(upper_ends(rows, low, high, integer), low)
-    at = np.where(rows[:, :-1] > 0.0, low, ends)
-    # a number that a row does not hold counts nothing, however far its end is
-    with np.errstate(invalid="ignore"):
-        parts = np.where(rows[:, :-1] != 0.0, rows[:, :-1] * at, 0.0)
+    parts = least_of_terms(rows[:, :-1], low, ends)
     least, size = parts.sum(axis=1) + rows[:, -1], np.abs(parts).sum(axis=1) + np.abs(rows[:, -1])
     return bool((high < low).any() or (least > SUM_ROUNDING * size).any())
 
@@ -71,9 +74,7 @@ def sufficient_ends(rows: Array, equal: Bools, low: Array, high: Array, integer:
     a, k = rows[:, :-1], rows[:, -1]
     for j in np.flatnonzero(np.isinf(ends) & (a <= 0.0).all(axis=0) & ~(a[equal] != 0.0).any(axis=0)):
         helped = a[:, j] < 0.0
-        others = np.delete(a[helped], j, axis=1)
-        with np.errstate(invalid="ignore"):
-            most = np.where(others > 0.0, others * np.delete(ends, j), others * np.delete(low, j))
-        total = np.where(others != 0.0, most, 0.0).sum(axis=1) + k[helped]
+        others, both = np.delete(a[helped], j, axis=1), (np.delete(e, j) for e in (low, ends))
+        total = k[helped] - least_of_terms(-others, *both).sum(axis=1)
         ends[j] = np.ceil(np.max(total / -a[helped, j], initial=max(low[j], 1.0)))
     return ends

@@ -25,7 +25,7 @@ from solvers.counting.counts import Counts, Limit, NotLeast
 from solvers.counting.forms import Forms, joined
 from solvers.linear import least_parts, whole_parts
 from solvers.linear.least_parts import Found
-from solvers.linear.linear_program import Numbers, weak_duality
+from solvers.linear.linear_program import Numbers, ratio_at, weak_duality
 from solvers.linear.points import lp, mixed
 from solvers.outcome import INFEASIBLE, OPTIMAL
 
@@ -348,6 +348,6 @@ def _searched(c: Counts, x: _Programs, reached: Array) -> tuple[Array, Array]:
     if under[0] is not None:
         # of N - r D, r the ratio of the design: every ratio is at least r + bound / (least D)
         divisor = -least_parts.most(-under[0].T[None, :-1], -under[0].T[None, -1], *(e.T for e in x.ends))[0]
-        ratio = mixed.level(aims[0], under[0], found.u) + np.minimum(bound, 0.0) / divisor
+        ratio = ratio_at(aims[0], under[0], found.u) + np.minimum(bound, 0.0) / divisor
         bound = np.where(there, np.where(divisor > 0.0, ratio, -np.inf), bound)
     return np.where(there[:, None], u, np.nan), bound

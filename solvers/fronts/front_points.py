@@ -18,7 +18,7 @@ from solvers.fronts.asking import at_level
 from solvers.fronts.envelope import Vertex
 from solvers.fronts.program_front import Owner, ProgramFront
 from solvers.linear import milp, milp_ties
-from solvers.linear.linear_program import End, Result
+from solvers.linear.linear_program import End, Result, ratio_at
 from solvers.linear.programs import SOLVER, with_rates
 from solvers.outcome import Outcome
 
@@ -94,7 +94,7 @@ def _sloped(
 def _as_best(p: Program, u: Array) -> Result:
     """A design as what was found best, for what is asked of its neighbourhood."""
     goal, under = milp.objective(p)
-    ratio = float(goal @ u) / float(under @ u)
+    ratio = float(ratio_at(goal, under, u))
     cost = linear_cost(goal, under, ratio)
     n = milp.numbers(p)
     if not math.isfinite(ratio):

@@ -110,7 +110,7 @@ def pair(p: Program) -> Pair | None:
     ways = [(x, y) for x in first for y in second]
     for (form, d), (other, e) in sorted(ways, key=lambda w: w[0][0].sense.over + w[1][0].sense.over):
         factor = multiple(d, e)
-        if factor is not None:
+        if factor > 0.0:
             return Pair(form, Form(other.n * factor, other.sense), d)
     return None
 

@@ -12,7 +12,7 @@ import numpy as np
 from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import canonical as canon
-from formulations.arithmetics.maxima import SIDE, joined
+from formulations.arithmetics.maxima import SIDE
 from formulations.arithmetics.posynomial import constant
 from formulations.canonical import Canonical
 from formulations.grids import batch
@@ -26,7 +26,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric_answers
 from solvers.geometric.points.geometric_answers import NO_DESIGN, PROOFS, Answers, Part, of_search
 from solvers.geometric.programs import branch, optima, ties
-from solvers.geometric.programs.geometric_conflicts import quotient
+from solvers.geometric.programs.geometric_conflicts import constant_product
 from solvers.geometric.programs.kinks import Place
 from solvers.mechanisms.conflicts import ONE
 from solvers.outcome import Outcome
@@ -128,11 +128,7 @@ def _at_its_limit(problem: Problem, goal: Goal) -> Optimum | None:
     Such a limit is recognised by its ratio times the goal being constant (a least performance bounds a greatest time).
     Asked first, because a search would find all of a curve of equally good designs.
     """
-    factors = [
-        quotient(joined(r.numerator * goal.numerator), joined(r.denominator * goal.denominator))
-        for r in problem.rows or ()
-        if r.key.side != SIDE
-    ]
+    factors = [constant_product(r, goal) for r in problem.rows or () if r.key.side != SIDE]
     least = max((math.log(float(k)) for k in factors if k is not None), default=None)
     if least is None:
         return None

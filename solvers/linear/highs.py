@@ -14,7 +14,6 @@ import numpy as np
 
 from dse.system.arrays import Array
 from formulations.programs.row_ends import upper_ends
-from solvers import designs
 from solvers.linear import large_numbers, least_parts, linear_program, supports, whole_parts
 from solvers.linear.linear_program import End, Numbers, Result
 
@@ -97,14 +96,12 @@ def _searched_integers(
     if listed is not None:
         return listed
     if many or found.end is End.INFEASIBLE or found.end is End.FAILED:
-        found = _agreed(n, cost, found, _called_highs(n, cost, gap, tight=False))
+        found = _better(found, _searched_loosely(n, cost, gap))
     if found.u is None:
         return Result(End.FAILED) if found.end is End.INFEASIBLE else _without_end(n, cost)
-    if n.integer.all():
-        u = np.append(np.round(found.u[:-1]), 1.0)
+    if n.integer.all() or found.bound >= worse:
+        u = np.where(np.append(n.integer, False), np.round(found.u), found.u)
         return Result(End.FOUND, u, float(cost @ u), found.bound)
-    if found.bound >= worse:
-        return replace(found, u=np.where(np.append(n.integer, False), np.round(found.u), found.u))
     rest = _solved_linear_program(n.fixed(found.u), cost)
     if rest.u is None:
         return Result(End.FAILED)
@@ -122,11 +119,10 @@ def _has_many_values(n: Numbers) -> bool:
 def _least_listed(n: Numbers, cost: Array, found: Result, y: Array | None) -> Result | None:
     """The least of all whole points that are as good as one of them, where these are few: no search has to be believed.
 
-    ``y``: see ``whole_parts.narrowed``.
+    ``y``: see ``held_to``.
     """
-    as_good = cost - float(designs.as_good_as(found.value)) * linear_program.constant_column(len(cost))
-    y = _solved_linear_program(n.relaxed(), as_good).multipliers if y is None else y
-    parts = whole_parts.whole_parts(whole_parts.narrowed(n, as_good, y).with_rows(as_good))
+    as_good = linear_program.no_worse(cost, linear_program.constant_column(len(cost)), found.value)
+    parts = whole_parts.whole_parts(held_to(n, as_good, y))
     every = [] if parts is None else list(np.insert(parts, len(cost) - 1, 1.0, axis=1))
     points = [u for u in every if meets(n, u)]
     if not points:
@@ -136,18 +132,22 @@ def _least_listed(n: Numbers, cost: Array, found: Result, y: Array | None) -> Re
     return Result(End.FOUND, best, value, value, sole=len(points) == 1)
 
 
-def _agreed(n: Numbers, cost: Array, tight: Result, loose: Result) -> Result:
-    """The tight search, unless the other's whole numbers leave a better point: the first bound was false then."""
-    if loose.u is None:
-        return tight
-    rest = _called_highs(n.fixed(loose.u), cost, 0.0)
-    if rest.u is None:
-        return tight
-    if tight.u is None:
-        return Result(End.FOUND, rest.u, rest.value, min(loose.bound, rest.value))
-    if rest.value >= tight.value - MIP_GAP * abs(tight.value):
-        return tight
-    return Result(End.FOUND, rest.u, rest.value, min(tight.bound, loose.bound, rest.value))
+def held_to(n: Numbers, row: Array, y: Array | None = None) -> Numbers:
+    """The program with one more row, that its points are as good as one of them, and the ends that follow from it.
+
+    ``y``: multipliers of the other rows, best those of the least of the row among divisible numbers (asked by default).
+    """
+    y = _solved_linear_program(n.relaxed(), row).multipliers if y is None else y
+    return whole_parts.narrowed(n, row, y).with_rows(row)
+
+
+def _searched_loosely(n: Numbers, cost: Array, gap: float) -> Result:
+    """A search at the tolerances of HiGHS itself; its point is the best that its whole numbers leave at tight ones."""
+    found = _called_highs(n, cost, gap, tight=False)
+    if found.u is None:
+        return found
+    rest = _called_highs(n.fixed(found.u), cost, 0.0)
+    return replace(rest, bound=min(found.bound, rest.value), multipliers=None)
 
 
 def _without_end(n: Numbers, cost: Array) -> Result:
@@ -245,9 +245,8 @@ def _falls(n: Numbers, cost: Array, ray: Array | None) -> bool:
     step = np.where(np.abs(ray) <= RAY_ROUNDING * np.abs(ray).max(initial=0.0), 0.0, ray)
     if ((step < 0.0) & np.isfinite(n.low) | (step > 0.0) & np.isfinite(n.high)).any():
         return False
-    moved, size = n.rows[:, :-1] @ step, np.abs(n.rows[:, :-1]) @ np.abs(step)
-    met = np.where(n.equal, np.abs(moved), moved) <= RAY_ROUNDING * size
-    return bool(met.all() and cost[:-1] @ step < -RAY_ROUNDING * (np.abs(cost[:-1]) @ np.abs(step)))
+    lowers = cost[:-1] @ step < -RAY_ROUNDING * (np.abs(cost[:-1]) @ np.abs(step))
+    return bool(lowers and n.holds(np.append(step, 0.0), RAY_ROUNDING))
 
 
 def meets(n: Numbers, u: Array) -> bool:
@@ -255,16 +254,16 @@ def meets(n: Numbers, u: Array) -> bool:
     at, whole = u[:-1], np.where(n.integer, np.round(u[:-1]), u[:-1])
     if ((at < n.low) | (at > n.high) | (np.abs(at - whole) > MIP_WHOLE)).any():
         return False
-    room = HIGHS_FEASIBLE * (np.abs(n.rows) @ np.abs(u))
-    over = n.rows @ u
-    return not ((over > room) | ((over < -room) & n.equal)).any()
+    return n.holds(u, HIGHS_FEASIBLE)
 
 
 def _better(one: Result, other: Result) -> Result:
-    """The better of two searches of one program, with the bound that both leave."""
+    """The first of two searches of one program, unless the other has a better point: the first bound is false then."""
     if one.u is None or other.u is None:
-        return other if one.u is None else one
-    return replace(one if one.value <= other.value else other, bound=min(one.bound, other.bound))
+        return other if one.end is End.FAILED or other.u is not None else one
+    if other.value >= one.value - MIP_GAP * abs(one.value):
+        return one
+    return replace(other, bound=min(one.bound, other.bound))
 
 
 def _called_highs(

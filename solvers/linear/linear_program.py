@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 
@@ -11,14 +10,15 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
+from formulations.programs.row_ends import least_of_terms
+from formulations.tolerances import TIE
+from solvers import designs
 
 COST_ROUNDING = 1e-14
 PROPORTIONAL = 1e-12
 SCALING_PASSES = 4
 LEAST_SHARE_OF_COLUMN = 1e6
 """So much smaller than the unit of its column the end of a number may be: slack is 1e-10 of that unit."""
-DINKELBACH_STEPS = 60
-RATIO_CLOSED = 1e-13
 
 
 class End(StrEnum):
@@ -63,6 +63,11 @@ class Numbers:
         high = np.where(self.integer, whole, self.high)
         return Numbers(self.rows, self.equal, low, high, np.zeros_like(self.integer))
 
+    def holds(self, u: Array, within: float) -> bool:
+        """Whether all rows hold at a point, but for so much of the sizes of what they add up."""
+        over, size = self.rows @ u, np.abs(self.rows) @ np.abs(u)
+        return bool((np.where(self.equal, np.abs(over), over) <= within * size).all())
+
     def eased(self, give: Array, most: float) -> tuple[Numbers, Array]:
         """The same with one more column, by a multiple of which every row gives, and that column as costs."""
         wide = Numbers(
@@ -82,14 +87,25 @@ def constant_column(size: int) -> Array:
     return found
 
 
-def multiple(form: Array, of: Array) -> float | None:
-    """The positive number by which one form is another one; None where it is no multiple of it."""
-    k = int(np.argmax(np.abs(of)))
-    if of[k] == 0 or form[k] / of[k] <= 0:
-        return None
-    factor = float(form[k] / of[k])
-    alike = np.abs(form - factor * of) <= PROPORTIONAL * np.maximum(np.abs(form), np.abs(factor * of))
-    return factor if alike.all() else None
+def no_worse(goal: Array, under: Array, value: float, within: float = TIE) -> Array:
+    """The row that says that the ratio of two forms is as good as a value (see ``designs.as_good_as``)."""
+    return goal - float(designs.as_good_as(value, within)) * under
+
+
+def multiple(form: Array, of: Array) -> Array:
+    """The number by which one form is another one, of one program or of many; NaN where it is no multiple of it."""
+    form, of = np.broadcast_arrays(form, of)
+    first = np.abs(of).argmax(axis=-1)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.take_along_axis(form, first, -1) / np.take_along_axis(of, first, -1)
+        alike = np.abs(form - factor * of) <= PROPORTIONAL * np.abs(form)
+    return np.where(alike.all(axis=-1), factor[..., 0], np.nan)
+
+
+def left_of_rows(rows: Array, u: Array) -> Array:
+    """What is left of rows (..., m, n + 1) at points (..., n + 1), as a part of the largest of their terms."""
+    parts = np.abs(rows * u[..., None, :]).max(axis=-1, initial=1e-300)
+    return np.asarray(np.abs(np.einsum("...ij,...j->...i", rows, u)) / parts)
 
 
 def reduced_costs(rows: Array, equal: Bools, cost: Array, y: Array) -> tuple[Array, Array]:
@@ -112,36 +128,24 @@ def weak_duality(rows: Array, equal: Bools, low: Array, high: Array, cost: Array
 
 def least_between(slope: Array, noise: Array, low: Array, high: Array) -> Array:
     """The least value of affine forms between ends, less rounding (see ``reduced_costs``)."""
-    s = slope[..., :-1]
-    with np.errstate(invalid="ignore"):
-        least = np.where(s > 0, s * low, np.where(s < 0, s * high, 0.0))
-    return np.asarray(slope[..., -1] + least.sum(axis=-1) - noise)
+    return np.asarray(slope[..., -1] + least_of_terms(slope[..., :-1], low, high).sum(axis=-1) - noise)
+
+
+def ratio_at(goal: Array, under: Array | None, u: Array) -> Array:
+    """A form over another one (None: 1) at points; without end where what divides is not above 0."""
+    value = np.asarray((goal * u).sum(axis=-1))
+    if under is None:
+        return value
+    divisor = (under * u).sum(axis=-1)
+    return np.where(divisor > 0.0, value / np.where(divisor > 0.0, divisor, 1.0), np.inf)
 
 
 def ratio_cost(goal: Array, under: Array, u: Array) -> tuple[Array, Array]:
     """The ratios of two forms at points, and numerator - ratio * denominator, which is below 0 where one is smaller."""
-    top, bottom = (goal * u).sum(axis=-1), (under * u).sum(axis=-1)
-    ratio = top / np.where(bottom > 0.0, bottom, 1.0)
+    ratio = ratio_at(goal, under, u)
+    # where nothing divides there is nothing to be made smaller
+    ratio = np.where(np.isfinite(ratio), ratio, 0.0)
     return ratio, goal - ratio[..., None] * under
-
-
-def least_ratios(
-    least: Callable[[Array, Array], tuple[Array, Bools]], goal: Array, under: Array, u: Array
-) -> tuple[Array, Array, Array]:
-    """Minimise (goal . u) / (under . u) of many programs from the points ``u`` on, by Dinkelbach's iteration.
-
-    ``least``: a point of least cost of each, and which were found, from the costs and the sizes of the numerators.
-    Returned are the points, the ratios at those before, and the costs (numerator - ratio * denominator) minimised last.
-    """
-    for _ in range(DINKELBACH_STEPS):
-        top, bottom = (goal * u).sum(axis=-1), (under * u).sum(axis=-1)
-        ratio, cost = ratio_cost(goal, under, u)
-        now, met = least(cost, np.abs(top))
-        better = met & (bottom > 0.0) & ((cost * now).sum(axis=-1) < -RATIO_CLOSED * np.abs(top))
-        if not better.any():
-            break
-        u = np.where(better[:, None], now, u)
-    return u, ratio, cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,19 @@ import numpy as np
 from dse.system.arrays import Array, Bools
 from formulations.arithmetics.forms import Entry, Some
 from formulations.programs.program import Program, branches, linear_cost
-from formulations.programs.row_ends import upper_ends
+from formulations.programs.row_ends import least_of_terms, upper_ends
 from formulations.row_keys import RowKey
+from formulations.tolerances import TIE
+from solvers import designs
 from solvers.linear import highs, whole_parts
-from solvers.linear.linear_program import End, Numbers, Result, constant_column, least_ratios
+from solvers.linear.linear_program import End, Numbers, Result, constant_column, no_worse, ratio_at
 
+DINKELBACH_STEPS = 60
+RATIO_CLOSED = 1e-13
 SHARP_SHARE = 1e-11
 CLOSE_RATIO = 1e-11
 ABOVE_ZERO = 1e-300
 AT_PROGRAM_END = 1e-6
-EQUAL_RATIOS = 1e-9
 
 
 def numbers(
@@ -55,14 +58,12 @@ def numbers(
     some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
     n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole, some)
     if p.amounts and (drop or factors):
-        high = np.append(np.maximum(upper_ends(n.rows, n.low, n.high, n.integer), p.low), 1.0)
+        high = np.maximum(upper_ends(n.rows, n.low, n.high, n.integer), p.low)
         for row, column, most in p.amounts:
-            amount = p.numerators[row] if kept[row] else np.zeros(len(high))
-            used = amount != 0
-            ends = np.where(amount > 0, high, np.append(p.low, 1.0))
-            end = (amount[used] * ends[used]).sum()
+            amount = p.numerators[row]
+            end = float(amount[-1] - least_of_terms(-amount[:-1], p.low, high).sum())
             if math.isfinite(most):
-                rows[row, column] = -min(most, float(end)) if end > 0 else -most
+                rows[row, column] = -min(most, end) if end > 0 else -most
         n = replace(n, rows=rows[kept])
     n = n.with_rows(*more) if more else n
     return n if giving else possible(p, n)
@@ -167,20 +168,14 @@ def least(p: Program, n: Numbers, goal: Array, under: Array, start: Array | None
     if not found:
         return Result(End.INFEASIBLE)
     best = min(found, key=lambda b: b.value)
-    if start is not None and best.value - ratio_at(goal, under, start) > EQUAL_RATIOS * abs(best.value):
+    if start is not None and best.value - float(ratio_at(goal, under, start)) > TIE * abs(best.value):
         # the start meets the rows by rounding only
         return least(p, n, goal, under)
-    equals = tuple(b for b in found if b is not best and b.value <= best.value * (1.0 + EQUAL_RATIOS))
+    equals = tuple(b for b in found if b is not best and b.value <= designs.as_good_as(best.value))
     if rough:
         best, *rest = sorted((_sharp(b, goal, under) for b in (best, *equals)), key=lambda b: b.value)
         equals = tuple(rest)
     return replace(best, bound=min(best.value, *(b.bound for b in found)), equals=equals)
-
-
-def ratio_at(goal: Array, under: Array, u: Array) -> float:
-    """The ratio at a design; infinite where its divisor is 0."""
-    divisor = float(under @ u)
-    return float(goal @ u) / divisor if divisor else math.inf
 
 
 def _sharp(best: Result, goal: Array, under: Array) -> Result:
@@ -197,9 +192,9 @@ def _listed(n: Numbers, goal: Array, under: Array, start: Array | None) -> Numbe
     """The same between the ends of the whole parts as good as ``start`` that it has, if they are few; None for none."""
     if not n.integer.any():
         return n
-    at = math.inf if start is None else ratio_at(goal, under, start)
-    row = goal - (at + 2.0 * EQUAL_RATIOS * abs(at)) * under if math.isfinite(at) else goal[:0]
-    parts = whole_parts.whole_parts(n.with_rows(row) if row.size else n)
+    at = math.inf if start is None else float(ratio_at(goal, under, start))
+    near = n.with_rows(no_worse(goal, under, at, 2.0 * TIE)) if math.isfinite(at) else n
+    parts = whole_parts.whole_parts(near)
     if parts is None or not len(parts):
         return n if parts is None else None
     low, high = (
@@ -217,8 +212,8 @@ def ratio(
     its bound then shows that none is below that of ``start``. ``rough``: what can be divided may be as a search over
     whole numbers leaves it.
     """
-    reached = math.inf if start is None else ratio_at(goal, under, start)
-    reached += 2.0 * EQUAL_RATIOS * abs(reached)
+    reached = math.inf if start is None else float(ratio_at(goal, under, start))
+    reached = float(designs.as_good_as(reached, 2.0 * TIE))
     inverse = bool(under[:-1].any())
     if not inverse or not goal[:-1].any():
         if inverse:
@@ -251,21 +246,20 @@ def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> R
             if widest.u is None or under @ widest.u <= 0:
                 return Result(End.FAILED if widest.u is None else End.INFEASIBLE, ray=widest.ray)
             start = widest.u
-    found = Result(End.FAILED)
-
-    def least(cost: Array, size: Array) -> tuple[Array, Bools]:
-        nonlocal found
-        found = highs.minimise(n, cost[0], SHARP_SHARE * float(size[0]), worse=-math.inf)
-        return (start if found.u is None else found.u)[None], np.array([found.u is not None])
-
-    u, now, cost = (x[0] for x in least_ratios(least, goal, under, start[None]))
-    if found.u is None:
-        return Result(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
-    bound = now + min(found.bound, 0.0) / _least_denominator(n, under, least_goal, found.bound, now)
-    if (u == start).all():
-        # the start need not meet the rows of n, and what was found does
+    u = start
+    for _ in range(DINKELBACH_STEPS):
+        now, size = float(ratio_at(goal, under, u)), abs(float(goal @ u))
+        cost = linear_cost(goal, under, now)
+        found = highs.minimise(n, cost, SHARP_SHARE * size, worse=-math.inf)
+        if found.u is None:
+            return Result(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
+        if under @ found.u <= 0.0 or cost @ found.u >= -RATIO_CLOSED * size:
+            # the start need not meet the rows of n, and what was found does
+            u = found.u if u is start else u
+            break
         u = found.u
-    value = float(goal @ u) / float(under @ u)
+    bound = now + min(found.bound, 0.0) / _least_denominator(n, under, least_goal, found.bound, now)
+    value = float(ratio_at(goal, under, u))
     return Result(End.FOUND, u, value, bound, found.multipliers, numbers=n, cost=cost)
 
 

@@ -19,14 +19,13 @@ from formulations.programs.program import Program, branches, of_limits, program
 from formulations.programs.row_ends import refuted
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
-from scenarios.define import composed
 from scenarios.question import Question
 from solvers import boxes
 from solvers.judgement import bound_of
 from solvers.linear import highs, large_numbers, milp
 from solvers.linear.linear_program import End, Numbers, Result, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, TO_NOTHING, feasible_values, singly
-from solvers.mechanisms.sensitivity import with_limit
+from solvers.mechanisms.sensitivity import off_zero
 from solvers.mechanisms.why import Why, of_each
 
 ENOUGH_MISSED = 1e-7
@@ -75,7 +74,8 @@ def loosest_feasible_value(
         p = made()
         if p is None or p.open:
             continue
-        p = _off_zero(p, name)
+        asked = off_zero(p.question, name)
+        p = p if asked is p.question else program(asked, searched=True)
         value, u = feasible_value_and_design(p, name, unknown)
         if u is not None and not milp.at_searched_end(p, u).any():
             return value
@@ -182,15 +182,6 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
     return (value, min(met, key=lambda best: best.value).u) if met else (None, None)
 
 
-def _off_zero(p: Program, name: str) -> Program:
-    """The same with a bound of 0 on what may be negative replaced by 1: no value is a multiple of a bound of 0."""
-    ends = zip(("min", "max"), evaluation.bounds(p.question).get(name, (None, None)), strict=True)
-    zero = [side for side, end in ends if end == 0.0]
-    if not zero or not composed.may_be_negative(p.question.model, name):
-        return p
-    return program(with_limit(p.question, RowKey(name, zero[0]), 1.0), searched=True)
-
-
 def has_value(under: Array | None, u: Array) -> Bools:
     """Whether the objective has a value at designs u (N, columns): its divisor is above 0."""
     return np.asarray(True if under is None else (under * u).sum(axis=-1) > milp.ABOVE_ZERO)
@@ -214,12 +205,8 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
     A program of its own: every limit may give by the same multiple of its size (``sizes_of_rows``), which is minimised.
     ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
     """
-    kept, (sizes, share) = milp.kept_rows(p, drop, p.rows), sizes_of_rows(p)
-    give, n = sizes[kept], milp.numbers(p, drop=drop, giving=True)
-    # where no share is known, what judgement lets pass is no miss; of a limit of 0 nothing is a share
-    zero = np.array([_is_zero(p.question, key) for key in p.keys], dtype=bool)
-    loose = np.where((sizes > 0.0) & ~share & ~zero, SLACK, 0.0)[:, None] * np.abs(p.denominators)
-    n = replace(n, rows=n.rows - loose[kept])
+    kept, n = milp.kept_rows(p, drop, p.rows), milp.numbers(p, drop=drop, giving=True)
+    give, n = sizes_of_rows(p)[0][kept], replace(n, rows=n.rows - let_pass(p)[kept])
 
     # designs that break a row by more than its size say no more
     n, raw = milp.possible(p, n, give), n
@@ -245,6 +232,13 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
         if large_numbers.may_be_searched(n, lambda near: least(near.relaxed()) <= ENOUGH_MISSED)
         else 0.0
     )
+
+
+def let_pass(p: Program) -> Array:
+    """What judgement lets pass of rows (..., m, n + 1) of which no share is known; of a limit of 0 nothing is one."""
+    sizes, share = sizes_of_rows(p)
+    zero = np.array([_is_zero(p.question, key) for key in p.keys], dtype=bool)
+    return np.where((sizes > 0.0) & ~share & ~zero, SLACK, 0.0)[..., None] * np.abs(p.denominators)
 
 
 def _is_zero(question: Question, key: RowKey | None) -> bool:

@@ -20,7 +20,7 @@ from formulations.programs.program import Program, linear_cost, program
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports
-from solvers.linear.linear_program import Numbers, Result
+from solvers.linear.linear_program import Numbers, Result, left_of_rows
 
 RATE_ROUNDING = 1e-9
 TWO_SIDED = 1e-6
@@ -42,11 +42,11 @@ def rates(p: Program, best: Result) -> dict[RowKey, Rate]:
     u, n = best.u, best.numbers
     if u is None or n is None or best.cost is None or best.multipliers is None or best.value <= 0:
         return {}
-    found = {}
+    found, active = {}, _active(n, u)
     for i, key in enumerate(p.keys):
         if key is None or key.side == "model":
             continue
-        if not _active(n.rows[i], u):
+        if not active[i]:
             found[key] = Rate(0.0, one_sided=False)
             continue
         slack = float(p.denominators[i] @ u)
@@ -85,8 +85,9 @@ def _differ(one: float, other: float) -> bool:
     return abs(one - other) > TWO_SIDED * max(abs(one), abs(other), RATE_ROUNDING)
 
 
-def _active(row: Array, u: Array) -> bool:
-    return abs(float(row @ u)) <= RATE_ROUNDING * max(float(np.abs(row * u).max()), 1e-300)
+def _active(n: Numbers, u: Array) -> Bools:
+    """Which rows hold with equality."""
+    return n.equal | (left_of_rows(n.rows, u) <= RATE_ROUNDING)
 
 
 def _one_sided_slope(n: Numbers, cost: Array, u: Array, give: Array) -> float | None:
@@ -102,11 +103,10 @@ def _one_sided_slope(n: Numbers, cost: Array, u: Array, give: Array) -> float | 
 
 def _tight_at(n: Numbers, u: Array) -> tuple[Bools, Bools, Bools]:
     """Which rows hold with equality, and which columns are at their lower and upper ends."""
-    tight = np.array([e or _active(r, u) for r, e in zip(n.rows, n.equal, strict=True)], dtype=bool)
     size = np.maximum(np.abs(u[:-1]), 1e-3)
     at_low = u[:-1] - n.low <= RATE_ROUNDING * size
     at_high = n.high - u[:-1] <= RATE_ROUNDING * size
-    return tight, at_low, at_high
+    return _active(n, u), at_low, at_high
 
 
 def parameters(p: Program, best: Result) -> dict[str, Rate]:

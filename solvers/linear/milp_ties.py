@@ -19,7 +19,7 @@ from formulations.programs.program import Program
 from formulations.tolerances import TIE
 from solvers import designs
 from solvers.linear import highs, milp, whole_parts
-from solvers.linear.linear_program import End, Numbers, Result, balance, constant_column
+from solvers.linear.linear_program import End, Numbers, Result, balance, constant_column, no_worse, ratio_at
 
 RANGE_APART = 1e-7
 WHOLE_APART = 0.5
@@ -48,7 +48,8 @@ def chosen(p: Program, best: Result) -> Chosen:
     every = [c for b in (best, *best.equals) for c in _chosen(p, b)]
     if len(every) == 1:
         return every[0]
-    levels = ([float(goal @ c.u) / float(under @ c.u) for c in every] for goal, under, _ in tie_steps(p))
+    u = np.stack([c.u for c in every])
+    levels = (ratio_at(goal, under, u) for goal, under, _ in tie_steps(p))
     first = int(designs.first_of_tied(np.zeros(len(every), np.intp), 1, levels)[0])
     return replace(every[first], ranges=_union(p, every))
 
@@ -78,10 +79,7 @@ def _chosen(p: Program, best: Result) -> list[Chosen]:
         return [Chosen(best.u, {})]
     kept = n
     if p.goal is not None:
-        goal, under = milp.objective(p)
-        row = goal - float(designs.as_good_as(best.value)) * under
-        multipliers = highs.minimise(n.relaxed(), row).multipliers
-        kept = whole_parts.narrowed(n, row, multipliers).with_rows(row)
+        kept = highs.held_to(n, no_worse(*milp.objective(p), best.value))
         few = _few(p, n, best, whole_parts.whole_parts(kept))
         if few:
             return few
@@ -276,7 +274,7 @@ def _first_by_rule(p: Program, n: Numbers, u: Array, decided: _Decided, pool: It
 
 def _no_larger(n: Numbers, goal: Array, under: Array, u: Array) -> Numbers:
     """The program with a ratio held at what it is at a point."""
-    value = float(goal @ u) / float(under @ u)
+    value = float(ratio_at(goal, under, u))
     slack = TIE * abs(value) * under + TIE * 1e-3 * constant_column(len(under))
     return n.with_rows(goal - value * under - slack)
 

@@ -35,7 +35,7 @@ from formulations.programs.program import Program, Run, is_linear, program
 from formulations.tolerances import SLACK
 from results.solution import Status
 from scenarios.question import HALVINGS, Decision, Question
-from solvers import designs
+from solvers import designs, judgement
 from solvers.linear import milp, milp_conflicts, programs
 from solvers.linear.linear_program import End, Result
 from solvers.outcome import Outcome
@@ -54,8 +54,6 @@ SEARCH_SECONDS = 30.0
 LEAST_END, LARGEST_RISE = 1e-300, 1e300
 NO_WIDER = 1.0 + 1e-15
 """Factor between the ends of a box that is a point."""
-HIDDEN_SHARE = 0.1
-"""Of the gap asked for: what a box that is let go may still hide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +212,7 @@ class _Search:
     @property
     def enough(self) -> float:
         """A bound from which on a box holds nothing that counts."""
-        hidden = HIDDEN_SHARE * self.of.question.gap * abs(self.best) if self.t is not None else 0.0
-        return self.best - hidden
+        return programs.enough(self.best, self.of.question.gap)
 
     def learn(self, t: Array) -> None:
         """Solve the programs at points (N, numbers)."""
@@ -336,12 +333,11 @@ def _outcome(s: _Search) -> Outcome | None:
     if not s.of.question.objectives:
         return replace(settled, x=x)
     bound = min(left, s.best)
-    closed = s.best - bound <= s.of.question.gap * abs(s.best)
     text = (
         f"branch and bound over {', '.join(d.name for d in s.of.numbers)} (boxes: {s.boxes}), each box bounded by the "
         f"program with the least coefficients that it has there; {programs.proof(p)}"
     )
-    status = Status.OPTIMAL if closed else Status.FEASIBLE
+    status = judgement.as_proved(s.of.question, s.best, bound)
     return Outcome(status, x, programs.to_user(p, bound), text, programs.SOLVER)
 
 

@@ -21,16 +21,15 @@ from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations.programs.program import Program
 from results.solution import Status
+from solvers import judgement
 from solvers.linear import highs, milp, programs
-from solvers.linear.linear_program import End, Numbers, Result, multiple
+from solvers.linear.linear_program import End, Numbers, Result, multiple, ratio_at
 from solvers.outcome import Outcome
 
 PRODUCT_SECONDS = 60.0
 MOST_PROGRAMS = 5000
 # enough to see whether anything runs away
 COARSE_GAP = 1e-2
-# of the gap asked for: what a stretch may still hide
-HIDDEN_SHARE = 0.1
 STRETCH_ROUNDING = 1e-13
 
 
@@ -93,6 +92,10 @@ class _Search:
         goal, under, _ = self.p.others[0]
         return goal, under
 
+    @property
+    def enough(self) -> float:
+        return programs.enough(self.best, self.gap)
+
     def bound(self) -> float:
         return min(self.closed, self.best, *(entry[0] for entry in self.heap[:1]))
 
@@ -103,14 +106,14 @@ class _Search:
     def add(self, s: Stretch) -> None:
         """Keep a stretch that may hold something better."""
         bound, cut = s.least()
-        if bound >= self.best * (1.0 - HIDDEN_SHARE * self.gap) or s.high <= s.low * (1.0 + STRETCH_ROUNDING):
+        if bound >= self.enough or s.high <= s.low * (1.0 + STRETCH_ROUNDING):
             self.closed = min(self.closed, bound)
         else:
             heapq.heappush(self.heap, (bound, next(self.number), cut, s))
 
     def tried(self, u: Array) -> float:
         """B at a design, whose product is remembered where it is the best."""
-        b, a = (float(goal @ u) / float(under @ u) for goal, under in (self.other, milp.objective(self.p)))
+        b, a = (float(ratio_at(*pair, u)) for pair in (self.other, milp.objective(self.p)))
         product = b * a
         if product < self.best:
             self.best, self.u = product, u
@@ -136,12 +139,11 @@ def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
     assert isinstance(found, _Search), "a search that ends well has a design"
     assert found.u is not None, "a search that ends well has a design"
     bound = found.bound()
-    closed = bound >= found.best * (1.0 - p.question.gap)
     text = (
         f"product of two factors: stretches of the second, each bounded by a program of its own; {found.solves} "
         f"programs leave a gap of {max(1.0 - bound / found.best, 0.0):.1e}"
     )
-    status = Status.OPTIMAL if closed else Status.FEASIBLE
+    status = judgement.as_proved(p.question, found.best, bound)
     return Outcome(status, p.design(found.u), bound, text, programs.SOLVER)
 
 
@@ -179,13 +181,12 @@ def _infeasible(p: Program) -> Outcome | None:
 def _split_stretch(s: _Search, stretch: Stretch, cut: float) -> None:
     """Ask for the least A with B up to the cut, and keep what of the two parts may hold something better."""
     # what is better has B <= best/A, and A is at least what it is at the right end
-    most = min(stretch.high, s.best * (1.0 - HIDDEN_SHARE * s.gap) / stretch.right.height)
-    if most <= stretch.low:
-        s.closed = min(s.closed, s.best * (1.0 - HIDDEN_SHARE * s.gap))
-        return
+    most = min(stretch.high, s.enough / stretch.right.height)
     if most < stretch.high:
-        s.closed = min(s.closed, s.best * (1.0 - HIDDEN_SHARE * s.gap))
+        s.closed = min(s.closed, s.enough)
         cut = min(cut, most)
+    if most <= stretch.low:
+        return
     n = s.numbers(cut)
     found = s.least(n)
     if found.end is End.INFEASIBLE:
@@ -217,8 +218,8 @@ def _line_below(s: _Search, found: Result, at: float) -> Line:
         return step
     if len(y) == len(p.keys):
         return step
-    factor = multiple(under, p.under)
-    if factor is None or not p.goal[:-1].any():
+    factor = float(multiple(under, p.under))
+    if not factor > 0.0 or not p.goal[:-1].any():
         return step
     weight = max(float(y[-1]), 0.0)
     free = Numbers(n.rows[:-1], n.equal[:-1], n.low, n.high, n.integer)

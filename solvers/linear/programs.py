@@ -10,12 +10,12 @@ from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.programs import row_ends
-from formulations.programs.program import Program, branch_count, branches
+from formulations.programs.program import Program, branch_count
 from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
-from solvers import judgement
+from solvers import designs, judgement
 from solvers.linear import highs, milp, milp_conflicts, milp_explained, milp_ties
-from solvers.linear.linear_program import End, Result
+from solvers.linear.linear_program import End, Result, no_worse
 from solvers.outcome import Outcome
 
 SOLVER = "HiGHS"
@@ -26,6 +26,8 @@ RATIO = (
 )
 BRANCHED = "of {} programs, one for each term that may be the largest"
 NO_DESIGN = "{}, by the bound of a program in which every limit may give"
+HIDDEN_SHARE = 0.1
+"""Of the gap asked for: what a part of a search that is let go may still hide."""
 MISSED = "every design breaks some limit by {:.1e} of its size or more"
 
 
@@ -86,17 +88,14 @@ def _of_negatives(p: Program, *, ties: bool) -> Settled:
 
 def needed_ends(endless: Program, best: Result) -> Array:
     """Upper ends beyond which no design is needed that is as good as ``best``; ``endless``: has no ends of a search."""
-    goal, under = milp.objective(endless)
-    as_good = goal - (best.value + abs(best.value) * TIE) * under
-    n = milp.numbers(endless, more=(as_good,))
+    n = milp.numbers(endless, more=(no_worse(*milp.objective(endless), best.value),))
     return row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
 
 
 def is_bound_of_all(endless: Program, best: Result) -> bool:
     """Whether divisible numbers show that no design is better than ``best``; ``endless``: has no ends of a search."""
-    goal, under = milp.objective(endless)
-    better, n = goal - (best.bound - TIE * abs(best.bound)) * under, milp.numbers(endless).relaxed()
-    return all(highs.minimise(n.with_rows(extra), better).bound >= 0.0 for extra in branches(endless))
+    better, n = no_worse(*milp.objective(endless), best.bound, -TIE), milp.numbers(endless).relaxed()
+    return all(highs.minimise(m, better).bound >= 0.0 for m in milp.branched(endless, n))
 
 
 def proof(p: Program) -> str:
@@ -115,6 +114,11 @@ def to_user(p: Program, ratio: float) -> float | None:
     if p.sign > 0:
         return ratio
     return 1.0 / ratio if ratio > 0 else None
+
+
+def enough(best: float, gap: float) -> float:
+    """A bound from which on a part of a search that is to leave a relative gap holds nothing that counts."""
+    return float(designs.as_good_as(best, -HIDDEN_SHARE * gap))
 
 
 def impossible(p: Program, *, whole: bool = False) -> Outcome | None:

@@ -157,9 +157,8 @@ def _with_taken(n: Numbers, cost: Array, found: Result, taken: Bools) -> Result:
     """The optimum of a relaxation with an indicator at 1, where that is another optimum: nothing to be solved anew."""
     assert found.u is not None, "of an optimum a thing is taken in"
     u = np.where(np.append(taken, False), 1.0, found.u)
-    over, size = n.rows @ u, np.abs(n.rows) @ np.abs(u)
-    held = np.where(n.equal, np.abs(over), over) <= SUPPORT_GAP * size
-    return replace(found, u=u) if not cost[:-1][taken].any() and held.all() else Result(End.FAILED)
+    is_another = not cost[:-1][taken].any() and n.holds(u, SUPPORT_GAP)
+    return replace(found, u=u) if is_another else Result(End.FAILED)
 
 
 def _ends(n: Numbers, cost: Array, low: Array, high: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
-from formulations.programs.row_ends import WHOLE_ENDS_ROUNDING, upper_ends
+from formulations.programs.row_ends import WHOLE_ENDS_ROUNDING, least_of_terms, upper_ends
 from solvers.linear import linear_program
 from solvers.linear.linear_program import Numbers
 
@@ -50,13 +50,8 @@ def whole_parts(n: Numbers) -> Array | None:
         return None
     a = np.concatenate([n.rows, -n.rows[n.equal]])
     rest = [(u.options @ a[:, u.columns].T) for u in units]
-    with np.errstate(invalid="ignore"):
-        divisible = np.where(
-            a[:, :-1] > 0, a[:, :-1] * n.low, np.where(a[:, :-1] < 0, a[:, :-1] * n.high, 0.0)
-        )
-    least = (
-        divisible[:, ~n.integer].sum(axis=1) + a[:, -1] + sum((r.min(axis=0) for r in rest), np.zeros(len(a)))
-    )
+    divisible = least_of_terms(a[:, :-1], n.low, n.high)[:, ~n.integer].sum(axis=1)
+    least = divisible + a[:, -1] + sum((r.min(axis=0) for r in rest), np.zeros(len(a)))
     size = np.abs(a[:, :-1]) @ np.where(n.integer, np.maximum(np.abs(n.low), np.abs(high)), 0.0) + np.abs(
         a[:, -1]
     )

@@ -18,7 +18,8 @@ import numpy as np
 from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools
 from formulations import evaluation
-from formulations.arithmetics.many import plain
+from formulations.arithmetics.many import Many, plain
+from formulations.arithmetics.posynomial import LEAST_DIVISOR
 from formulations.problem import Problem, moved
 from formulations.row_keys import RowKey
 from scenarios.define import composed
@@ -278,3 +279,14 @@ def with_limit(question: Question, key: RowKey, value: Any) -> Question:
 
     limits, decide = tuple(map(moved, question.limits)), tuple(map(moved, question.decide))
     return dataclasses.replace(question, limits=limits, decide=decide)
+
+
+def off_zero(question: Question, name: str) -> Question:
+    """Give the same question with a bound of 0 that something breaks at 1: no value is a multiple of 0."""
+    sides = ("min", "max") if composed.may_be_negative(question.model, name) else ("max",)
+    for side, bound in zip(("min", "max"), evaluation.bounds(question).get(name, (None, None)), strict=True):
+        zero = bound is not None and np.less(np.abs(plain(bound)), LEAST_DIVISOR)
+        if side in sides and name != HALVINGS.name and np.any(zero):
+            there = Many(np.where(zero, 1.0, plain(bound))) if isinstance(bound, Many) else 1.0
+            return with_limit(question, RowKey(name, side), there)
+    return question

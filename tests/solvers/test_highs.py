@@ -253,3 +253,17 @@ def test_what_highs_says_of_empty_and_open_programs_is_proved() -> None:
     assert highs.minimise(empty, np.array([1.0, 1.0, 0.0])).end is End.INFEASIBLE
     open_one = Numbers(np.array([[-1.0, 1.0, 0.0]]), np.array([False]), *bounds, no)
     assert highs.minimise(open_one, np.array([-1.0, 1.0, 0.0])).end is End.UNBOUNDED
+
+
+def test_of_two_searches_the_first_counts_unless_the_other_is_better() -> None:
+    """The bound of a search that missed a better point is false; one that only says less changes nothing."""
+    u = np.ones(2)
+    first, same = (Result(End.FOUND, u, 10.0, b) for b in (9.999, 9.0))
+    better, lost, failed = Result(End.FOUND, u, 8.0, 7.9), Result(End.INFEASIBLE), Result(End.FAILED)
+    assert highs._better(first, same) is first
+    assert highs._better(first, lost) is first
+    assert highs._better(lost, failed) is lost
+    assert highs._better(failed, lost) is lost
+    assert highs._better(lost, better).u is u
+    found = highs._better(first, better)
+    assert (found.value, found.bound) == (8.0, 7.9)

@@ -112,6 +112,19 @@ def test_no_time_at_all_is_infeasible_however_many_blocks_there_may_be():
     assert (found.status, found.conflict) == (Status.INFEASIBLE, {"time": None})
 
 
+def test_the_least_time_of_a_linear_program_has_all_its_digits_however_small_it_is():
+    """It was told as 1 + time, less 1."""
+    asked = BLOCKS | {
+        "given": BLOCKS["given"] | {"flops": "1 Mflop"},
+        "decide": {f"count.{n}": {"max": 10000} for n in BLOCKS["machine"]},
+    }
+    found = dse.solve(asked)
+    least = dse.solve(asked | {"limits": {}, "objective": {"minimize": "time"}})
+    assert least.objective is not None
+    assert least.objective < 1e-9
+    assert found.conflict == {"time": pytest.approx(least.objective, rel=1e-12, abs=0.0)}
+
+
 def test_no_time_at_all_is_a_conflict_by_itself_where_blocks_are_few():
     few = {f"count.{n}": {"max": 4} for n in BLOCKS["machine"]}
     found = dse.solve(BLOCKS | {"decide": few})

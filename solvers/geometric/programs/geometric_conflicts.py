@@ -14,11 +14,10 @@ from dse.system.arrays import Array, Bools, Codes, Indices, Integers
 from dse.system.records import dataclass
 from formulations.arithmetics.many import plain
 from formulations.arithmetics.maxima import SIDE, UP, joined
-from formulations.arithmetics.posynomial import Posynomial
 from formulations.canonical import Canonical
 from formulations.grids import divided
 from formulations.grids.batch import Batch
-from formulations.problem import Problem
+from formulations.problem import Goal, Problem, Row
 from formulations.tolerances import SLACK
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
@@ -121,8 +120,10 @@ def _with_nearest_maxima(c: Canonical, problem: Problem, y: Array) -> Array:
     return y
 
 
-def quotient(top: Posynomial, bottom: Posynomial) -> Any:
-    """The factor between two posynomials (an array where their coefficients are); None: not proportional."""
+def constant_product(one: Row | Goal, other: Row | Goal) -> Any:
+    """What the product of two ratios is (an array where their coefficients are); None where it is no constant."""
+    top = joined(one.numerator * other.numerator)
+    bottom = joined(one.denominator * other.denominator)
     if set(top.terms) != set(bottom.terms):
         return None
     factors = np.stack(
@@ -141,8 +142,7 @@ def _opposed(batch: Batch, names: tuple[str, ...]) -> list[tuple[Bools, Bools]]:
     found = []
     asked = [r for r in batch.problem.rows or () if r.key.side != SIDE]
     for one, other in itertools.combinations(asked, 2):
-        top, bottom = one.numerator * other.numerator, one.denominator * other.denominator
-        factor = quotient(joined(top), joined(bottom))
+        factor = constant_product(one, other)
         if factor is not None and one.key.name != other.key.name:
             clash = np.broadcast_to(factor > (1.0 + SLACK) ** 2 * (1.0 + PROPORTIONAL), batch.shape).ravel()
             found.append((np.isin(names, (one.key.name, other.key.name)), clash))

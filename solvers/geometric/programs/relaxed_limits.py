@@ -20,13 +20,12 @@ from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import Many, plain
-from formulations.arithmetics.posynomial import LEAST_DIVISOR
 from formulations.canonical import Canonical
 from formulations.grids import batch, divided
 from formulations.grids.batch import Batch
 from formulations.problem import Problem, formulate
 from formulations.row_keys import RowKey
-from scenarios.question import HALVINGS, Question
+from scenarios.question import Question
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, geometric_conflicts
@@ -35,7 +34,7 @@ from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.tree import LOOSE
 from solvers.judgement import bound_of
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.sensitivity import of_differences, with_limit
+from solvers.mechanisms.sensitivity import of_differences, off_zero, with_limit
 from solvers.mechanisms.why import Why, any_of, apart_but_for_bound, of_each
 
 Allowed = Mapping[int, Array | None]
@@ -82,22 +81,12 @@ def _of_cases(problem: Problem, parts: Sequence[_Rows], name: str) -> float | No
 
     For a model's limit the factor by which it is missed.
     """
-    asked = _without_zero(problem.question, name)
+    asked = off_zero(problem.question, name)
     if asked is not problem.question:
         every = [batch.alone(case, None) for case in batch.cases(formulate(asked))]
         parts = [_rows(b, conflicts.ONE, parts[0].solve, parts[0].ended) for b in every]
     found = float(_of_rows(parts, name)[0])
     return found if math.isfinite(found) else None
-
-
-def _without_zero(question: Question, name: str) -> Question:
-    """The question with an upper limit of 0 at 1: what a value would have to be is no multiple of 0."""
-    bound = evaluation.bounds(question).get(name, (None, None))[1]
-    zero = bound is not None and name != HALVINGS.name and np.less(plain(bound), LEAST_DIVISOR)
-    if not np.any(zero):
-        return question
-    there = Many(np.where(zero, 1.0, plain(bound))) if isinstance(bound, Many) else 1.0
-    return with_limit(question, RowKey(name, "max"), there)
 
 
 def of_batch(cases: Sequence[Batch], names: tuple[str, ...], members: Bools, solve: Solver) -> Array:
@@ -122,7 +111,7 @@ def _merged(cases: Sequence[Batch], name: str, points: Indices) -> tuple[Sequenc
     """
     asked, none = divided.at(cases[0].question, points), (cases, points, np.arange(points.size))
     found = apart_but_for_bound(asked, name)
-    above_0 = _without_zero(asked, name)
+    above_0 = off_zero(asked, name)
     if found is None and above_0 is asked:
         return none
     loose, kinds, which = (above_0, none[2], none[2]) if found is None else found[1:]

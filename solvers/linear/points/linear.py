@@ -33,7 +33,14 @@ from scenarios.sweep.grids import Grid
 from solvers import designs, work
 from solvers.judgement import judge
 from solvers.linear import milp, milp_conflicts, milp_ties
-from solvers.linear.linear_program import PROPORTIONAL, constant_column, weak_duality
+from solvers.linear.linear_program import (
+    constant_column,
+    left_of_rows,
+    multiple,
+    no_worse,
+    ratio_at,
+    weak_duality,
+)
 from solvers.linear.milp_explained import RATE_ROUNDING
 from solvers.linear.points import linear_conflicts, mixed
 from solvers.linear.points.lp import NotLinear, Rows, Vertices, along, to_user
@@ -110,7 +117,7 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
         if p.exact:
             value = (aims[0] * now.u).sum(axis=-1)
             reached = np.where(now.end == OPTIMAL, np.minimum(reached, value), reached)
-            levels.append([mixed.level(a, d, now.u) for a, d in zip(aims, under, strict=True)])
+            levels.append([ratio_at(a, d, now.u) for a, d in zip(aims, under, strict=True)])
         found.append(now)
     which, least = (
         _best_branches(made, found, levels) if p.exact else (np.where(found[0].end == OPTIMAL, 0, -1), None)
@@ -169,11 +176,7 @@ def _aims(p: Program) -> tuple[list[Array], list[Array | None]]:
 
 def _is_multiple(form: Array, of: Array) -> bool:
     """Whether the terms of one form are the same multiple of another's, at each point."""
-    one, other = np.broadcast_arrays(form[..., :-1], of[..., :-1])
-    first = np.abs(other).argmax(axis=-1)[..., None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        same = np.take_along_axis(one, first, -1) / np.take_along_axis(other, first, -1) * other
-    return bool((np.abs(one - same) <= PROPORTIONAL * np.abs(one)).all())
+    return not np.isnan(multiple(form[..., :-1], of[..., :-1])).any()
 
 
 def _best_branches(
@@ -200,9 +203,9 @@ def _best_branches(
             # of a branch that an end of the search holds nothing is known: there may be better beyond it
             known = met & ~milp.at_searched_end(b, f.u, n.high).any(axis=1)
             bounds[k] = np.where(known, bounds[k], np.where(none & nothing, np.inf, -np.inf))
-        binds[k] = (_left(n, f.u)[:, [key is not None for key in b.keys]] <= AWAY).any(axis=1)
+        binds[k] = (left_of_rows(n.rows, f.u)[:, [key is not None for key in b.keys]] <= AWAY).any(axis=1)
     low = values.min(axis=0)
-    tied = np.isfinite(values) & (values <= designs.as_good_as(low, milp.EQUAL_RATIOS))
+    tied = np.isfinite(values) & (values <= designs.as_good_as(low))
     branch, point = np.nonzero(tied)
     first = designs.first_of_tied(
         point, count, (np.stack(own)[branch, point] for own in zip(*levels, strict=True))
@@ -212,12 +215,6 @@ def _best_branches(
     apart = np.abs(u - u[which, np.arange(count)]).max(axis=2) > AWAY
     several = (apart & tied).any(axis=0) & (binds & tied).any(axis=0)
     return np.where(several, -1, which), bounds.min(axis=0)
-
-
-def _left(n: Rows, u: Array) -> Array:
-    """What is left of each row at designs, as a part of the largest of its terms."""
-    parts = np.abs(n.rows * u[:, None, :]).max(axis=2)
-    return np.asarray(np.abs(np.einsum("pij,pj->pi", n.rows, u)) / np.maximum(parts, 1e-300))
 
 
 def _with_rows(p: Program, extra: Array) -> Program:
@@ -284,7 +281,7 @@ def _enclosed(p: Program, n: Rows, mask: Bools, value: Array, count: int) -> Boo
     low, high, own = (along(e, mask, 1) for e in (p.low, p.endless, p.high))
     found = np.zeros(len(value), dtype=bool)
     for k, (rows, cost) in enumerate(zip(n.rows[:, stays], n.cost, strict=True)):
-        as_good = cost - float(designs.as_good_as(value[k])) * constant_column(len(cost))
+        as_good = no_worse(cost, constant_column(len(cost)), value[k])
         ends = row_ends.sufficient_ends(
             np.vstack([rows, as_good]),
             np.append(n.equal[stays], False),
@@ -306,7 +303,7 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
     whole = bool(p.integer.any())
     if whole and not any(isinstance(c, str) and not i for c, i in zip(p.columns, p.integer, strict=True)):
         return {}, np.ones(len(u), dtype=bool)
-    left = _left(n, u)
+    left = left_of_rows(n.rows, u)
     size = np.maximum(np.abs(u[:, :-1]), 1e-3)
     at_low, at_high = u[:, :-1] - n.low <= AWAY * size, n.high - u[:, :-1] <= AWAY * size
     at_end = at_low | at_high

@@ -151,12 +151,11 @@ def _least_violation_at_points(p: Program, mask: Bools, turned: bool, least: Arr
     ``turned``: rows that are not limits and have no denominator choose the term of a maximum; these may give as well.
     ``least``: lower ends by which it is proved, where those of the program are only there for its search.
     """
-    n, (sizes, share) = Rows(p, mask), milp_conflicts.sizes_of_rows(p)
+    n, sizes = Rows(p, mask), along(milp_conflicts.sizes_of_rows(p)[0], mask, 1)
     named = np.array([k is not None for k in p.keys], dtype=bool)
-    sizes, loose = (along(a, mask, 1) for a in (sizes, np.where((sizes > 0.0) & ~share, SLACK, 0.0)))
     choosing = (np.abs(n.denominators).max(axis=2, initial=0.0) == 0.0) & ~named & turned
     give = np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), sizes)
-    rows = np.insert(n.rows - loose[..., None] * np.abs(n.denominators), -1, -give, axis=2)
+    rows = np.insert(n.rows - along(milp_conflicts.let_pass(p), mask, 2), -1, -give, axis=2)
     # an end that is only there to have one proves nothing
     low = np.insert(n.low, n.low.shape[1], 0.0, axis=1)
     high = np.insert(along(p.endless, mask, 1), n.low.shape[1], milp_conflicts.LARGEST_MISS, axis=1)

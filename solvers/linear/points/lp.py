@@ -70,10 +70,10 @@ def solved(rows: Array, equal: Bools, low: Array, high: Array, aims: Sequence[Ar
 class Rows:
     """The rows, ends and costs of the programs of some points."""
 
-    def __init__(self, p: Program, mask: Bools, cost: Array | None = None) -> None:
+    def __init__(self, p: Program, mask: Bools) -> None:
         self.rows, self.low, self.high = along(p.rows, mask, 2), along(p.low, mask, 1), along(p.high, mask, 1)
         self.denominators, self.equal = along(p.denominators, mask, 2), p.equal
-        self.cost = along(linear_cost(*milp.objective(p), 0.0) if cost is None else cost, mask, 1)
+        self.cost = along(linear_cost(*milp.objective(p), 0.0), mask, 1)
         self.ratio = [along(form, mask, 1) for form in milp.objective(p)]
         self.stretch: Array | float = 1.0
 

@@ -22,7 +22,7 @@ from formulations.programs import row_ends
 from formulations.tolerances import TIE
 from solvers import designs
 from solvers.linear import whole_parts
-from solvers.linear.linear_program import ratio_cost, weak_duality
+from solvers.linear.linear_program import ratio_at, ratio_cost, weak_duality
 from solvers.linear.points import lp
 from solvers.linear.points.lp import Vertices
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
@@ -180,18 +180,9 @@ class _Best:
         """Which design of each point is the first by all aims (-1: there is none)."""
         p, u = self.leaves.point, self.leaves.u
         levels = [
-            level(a[p], self.under[k][p] if k in self.under else None, u) for k, a in enumerate(self.aims)
+            ratio_at(a[p], self.under[k][p] if k in self.under else None, u) for k, a in enumerate(self.aims)
         ]
         return designs.first_of_tied(p, len(self.closed), levels, TIE)
-
-
-def level(form: Array, under: Array | None, u: Array) -> Array:
-    """What an aim is at designs; without end where what it is divided by is not above 0."""
-    value = np.asarray((form * u).sum(axis=-1))
-    if under is None:
-        return value
-    divisor = (under * u).sum(axis=-1)
-    return np.where(divisor > 0.0, value / np.where(divisor > 0.0, divisor, 1.0), np.inf)
 
 
 def _ends_of_picks(rows: Array, equal: Bools, low: Array, high: Array, integer: Bools) -> Array:
@@ -202,8 +193,8 @@ def _ends_of_picks(rows: Array, equal: Bools, low: Array, high: Array, integer: 
     if not groups:
         return high
     a = rows[:, ~equal, :-1]
+    least = row_ends.least_of_terms(a, low[:, None], high[:, None])
     with np.errstate(invalid="ignore"):
-        least = np.where(a > 0.0, a * low[:, None], np.where(a < 0.0, a * high[:, None], 0.0))
         size = np.abs(a * np.maximum(np.abs(low), np.abs(high))[:, None])
     of = np.stack([np.isin(np.arange(a.shape[2]), g) for g in groups])
     alone = least[..., ~of.any(axis=0)].sum(axis=-1) + rows[:, ~equal, -1]

@@ -17,7 +17,7 @@ import numpy as np
 from formulations.tolerances import TIE
 from formulations.uncertainty.wanted import Wanted, left_out, reached
 from results.solution import Status
-from solvers.judgement import relative_gap
+from solvers.judgement import as_proved, relative_gap
 from solvers.outcome import Outcome
 from solvers.robust.boxes import box_lines, first_order
 from solvers.robust.boxes.box_tree import Tree
@@ -71,10 +71,7 @@ def better(wanted: Wanted, one: Found, other: Found) -> Found:
         text += (
             f"; the bound is another: {next(f for f in (one, other) if f is not best).outcome.certificate}"
         )
-    closed = bool(bounds) and bool(
-        relative_gap(_value_of_found(wanted, best), bound) <= wanted.worlds.nominal.gap
-    )
-    status = Status.OPTIMAL if closed else Status.FEASIBLE
+    status = as_proved(wanted.worlds.nominal, _value_of_found(wanted, best), bound)
     outcome = replace(best.outcome, status=status, bound=float(bound) if bounds else None, certificate=text)
     return replace(best, outcome=outcome)
 
