@@ -11,7 +11,7 @@ from dse.quantities.units import PREFIXES
 # how a unit is shown where that is not its own text
 _SHOWN = {"flop/s": "FLOPS", "flop/J": "FLOPS/W", "byte": "B", "byte/s": "B/s"}
 # the prefixes shown, by powers of 1000: people read pJ and EFLOPS, but not qJ
-_LEAST_PREFIX, _LARGEST_PREFIX = -4, 6
+_LEAST_PREFIX, _LARGEST_PREFIX = -5, 6
 # half a word is not a mword, nor half a dollar 500 mUSD
 _COUNTS = frozenset(
     [

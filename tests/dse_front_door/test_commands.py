@@ -372,3 +372,10 @@ def test_questions_that_no_formula_of_the_program_shows_are_checked_and_explaine
     found = dse_(command, file)
     assert found.exit_code == 0
     assert "MINLP" in found.stdout
+
+
+def test_a_mistake_in_a_question_is_no_unexpected_failure(deadline: Path):
+    deadline.write_text(deadline.read_text().replace("bodies", "bodis"))
+    found = dse_("--debug", "solve", deadline)
+    assert found.exit_code == 2
+    assert "did you mean" in found.stderr

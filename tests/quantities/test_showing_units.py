@@ -34,7 +34,7 @@ from results import axes
         (3.27884e-28, "J/flop", "3.27884e-28 J/flop"),
         (1e-27, "W/word", "1e-27 W/word"),
         (1e-12, "s", "1 ps"),
-        (9.9e-13, "s", "9.9e-13 s"),
+        (9.9e-13, "s", "990 fs"),
         (2.5e20, "flop", "250 Eflop"),
         (2.5e21, "flop", "2.5e+21 flop"),
         (5.24e-3, "message", "0.00524 message"),

@@ -63,9 +63,10 @@ class Door(click.Group):
             complain("interrupted")
             return INTERRUPTED
         except Exception as problem:
-            if debug:
+            code = explain(problem)
+            if code is None and debug:
                 raise
-            return explain(problem)
+            return EXIT_FAILED if code is None else code
         return code if isinstance(code, int) else ANSWERED
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -152,8 +153,8 @@ def draw(pictures: Iterable[str], kind: str, shown: Any, about: Mapping[str, Any
         plot.save(getattr(plot, kind)(shown), picture, about)
 
 
-def explain(problem: Exception) -> int:
-    """Say in one message what went wrong, and return the exit code for it."""
+def explain(problem: Exception) -> int | None:
+    """Say in one message what went wrong, and return the exit code for it; None where nobody expected it."""
     from dse.fitting.errors import FittingError
     from dse.machines import MachineError
     from dse.models import ModelFileError, PluginError
@@ -185,4 +186,4 @@ def explain(problem: Exception) -> int:
         complain(f"dse: {where}{os.strerror(problem.errno)}")
         return EXIT_FAILED if problem.errno in _OUR_TROUBLE else WRONG
     complain(f"dse: unexpected {type(problem).__name__}: {problem} (with {DEBUG} you see where)")
-    return EXIT_FAILED
+    return None

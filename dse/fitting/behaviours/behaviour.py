@@ -87,9 +87,10 @@ class Behaviour:
         """Say which run is meant, by its line where there is a file."""
         return f"line {self.lines[run]}" if self.lines else f"run {run + 1}"
 
-    def file(self) -> str:
-        """Return the model file, TOML."""
-        head = (f'Fitted by dse {VERSION}. In a scenario: model = "./{self.fitted.name}.toml"', self.method)
+    def file(self, name: str = "") -> str:
+        """Return the model file, TOML; ``name``: of the file (default: that of the model)."""
+        called = name or f"{self.fitted.name}.toml"
+        head = (f'Fitted by dse {VERSION}. In a scenario: model = "./{called}"', self.method)
         return model_text.written(self.fitted, head)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
@@ -97,7 +98,7 @@ class Behaviour:
 
         Raises StoreError where it cannot be written; FittingError, unless ``force``, where ``distrust`` says why not.
         """
-        return save(path, self.file(), self.fitted.source, self.distrust, force=force)
+        return save(path, self.file(Path(path).name), self.fitted.source, self.distrust, force=force)
 
     def plot(self) -> Figure:
         """Draw the model against what was measured, and the residuals by column."""

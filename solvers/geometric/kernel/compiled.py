@@ -23,7 +23,7 @@ from numba.core import event
 from solvers.geometric.kernel import parts
 
 _log = logging.getLogger("dse")
-COMPILES = "compiling the solver for large grids: up to 10 s of processor time, once after an installation"
+COMPILES = "compiling loops over many numbers: up to 10 s of processor time, once after an installation"
 LOCK = "dse_compiling.lock"
 _here = threading.local()
 F = TypeVar("F", bound=Callable[..., Any])
