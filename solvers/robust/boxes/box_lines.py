@@ -194,11 +194,22 @@ def _row_bounds(
     ends = [v[r].reshape(-1, *shape)[..., :take] for v in (e.slope_low, e.slope_high)]
     with np.errstate(all="ignore"):
         slope, radius = sign * (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
-        cut, plain = sign * np.log(centre), sign * np.log(lo if sign > 0 else hi)
+        cut = sign * np.log(centre)
+    plain = _flat_log(lo, hi, sign)
     fine = (lo > 0) & np.isfinite(cut) & np.isfinite(slope).all(0) & np.isfinite(radius).all(0)
-    plain = np.where(lo > 0, plain, -np.inf)
     cut = np.where(fine, cut - 1e-13 * (1.0 + (np.abs(slope) * reach[..., None]).sum(0)), plain)
     return _Row(cut, np.where(fine, slope, 0.0), np.where(fine, radius, 0.0), reach)
+
+
+def _flat_log(lo: Array, hi: Array, sign: float) -> Array:
+    """A number below ``sign`` times a row's logarithm; minus infinity where none is known.
+
+    Of what is to be large 0 is as bad as anything.
+    """
+    end = lo if sign > 0 else hi
+    with np.errstate(all="ignore"):
+        found = np.where(end > 0, sign * np.log(end), -np.inf)
+    return found if sign > 0 else np.where(end <= 0, -ASKS_NOTHING, found)
 
 
 def _above(
@@ -250,8 +261,7 @@ def _goal_line(
     if most is not None:
         row = _row_bounds(e, r, shape, reach, count, sign)
         lo, hi = (v[r].reshape(shape)[:, :count] for v in (e.low, e.high))
-        with np.errstate(all="ignore"):
-            flat = np.where(lo > 0, sign * np.log(lo if sign > 0 else hi), -np.inf)
+        flat = _flat_log(lo, hi, sign)
         row = replace(row, cut=np.where(fails, np.inf, row.cut))
         place = count - 1 - most
         return row.exceeded(most), np.partition(np.where(fails, np.inf, flat), place, axis=1)[:, place]
