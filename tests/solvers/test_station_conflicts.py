@@ -73,3 +73,21 @@ def test_a_sweep_names_that_bound_too():
     clash = (swept["binding"].values[1] == CONFLICTING).tolist()
     assert swept["limit"].values[clash].tolist() == ["throughput", "sockets.imx.full.of_16"]
     assert swept["would_do"].values[1][clash].tolist() == pytest.approx([8e11, 1250])
+
+
+def test_a_small_question_of_counts_without_ends_comes_back():
+    """One socket on one card has the least efficiency; from ends of 1e14 a search of HiGHS did not end."""
+    source = {
+        "model": "sockets",
+        "machine": {"a": "tms320c5515", "b": "imx515"},
+        "given": {
+            "levels": [{"name": "full", "frequency": 1.0, "voltage": 1.0}],
+            "cards": [{"name": "of 64", "sockets": 64.0, "cost": 37.6, "power": 0.082}],
+        },
+        "objective": {"minimize": "cost"},
+        "limits": {"sockets": {"min": 1.0}, "efficiency": {"max": 1e9}},
+    }
+    found = dse.solve(dse.load(source))
+    assert found.status is Status.INFEASIBLE
+    # 120 Mop/s of 26.4 mW beside 82 mW of a card (ExaBounds 2012, table 1)
+    assert found.conflict["efficiency"] == pytest.approx(1.2e8 / (0.0264 + 0.082), rel=1e-6)
