@@ -10,6 +10,7 @@ import pytest
 import dse
 import scenarios
 from results.dataset import CONFLICTING
+from results.solution import Status
 from solvers.answer import answer
 
 
