@@ -59,7 +59,7 @@ def evaluate(
             asked.file,
             "decide",
             f"{', '.join(decided)} {is_to} to be decided, and nothing is when a scenario is evaluated",
-            f"give {it} under [given], or let it be decided by solve or sweep",
+            f"give {it} under [given], or use solve or sweep (in Python dse.solve, dse.sweep)",
         )
     _possible(asked, grid)
     whole = results.dataset.layout(grid, {"method": "evaluated as arrays"})

@@ -124,13 +124,15 @@ def without(question: Question, names: Iterable[str]) -> Question:
 def with_menus(question: Question) -> Question:
     """Return the question with those lists as menus whose numbers divide others, or are divided, by the model's limits.
 
-    Numbers between those listed would not divide.
+    Numbers between those listed would not divide. Beside such rules halvings of a machine's number are a menu, too:
+    without their ends nothing there can be proved.
     """
-    own = (x for x in question.model.limits if x.divides and x.name not in question.waive)
-    dividing = frozenset(itertools.chain.from_iterable(x.divides for x in own))
+    rules = (x for x in question.model.limits if x.divides and x.name not in question.waive)
+    dividing = frozenset(itertools.chain.from_iterable(x.divides for x in rules))
 
     def kept(d: Decision) -> Decision:
-        listed = d.name in dividing and d.values is not None and d.menu is None
+        own = d.name in dividing or (bool(dividing) and d.base is not None)
+        listed = own and d.values is not None and d.menu is None
         return replace(d, menu=lambda _: d.values) if listed else d
 
     return replace(question, decide=tuple(map(kept, question.decide)))

@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -116,18 +117,24 @@ def _with_each_pick(p: Program, divisible: Program) -> list[Program]:
 
 
 def least(question: Question, count: int) -> tuple[Codes, Array]:
-    """Minimise a decided quantity at N points, by rows if limits are affine (see ``least_values.feasible_values``).
+    """Minimise (or maximise) a decided quantity at N points, by rows if limits are affine (see ``least_values``).
 
     What they do not tell is searched for by intervals.
     """
     status, found = np.full(count, FAILED, np.int8), np.full(count, np.nan)
     (goal,) = question.objectives
     held = replace(evaluation.nearest(question), objectives=())
-    own = [replace(d, minimum=None, maximum=1.0) if d.name == goal.name else d for d in held.decide]
-    p = None if goal.maximize else _of_affine_limits(replace(held, decide=tuple(own)))
-    key = RowKey(goal.name, "max")
+    # a limit of 1 on it, and its least ratio
+    end: Mapping[str, Any] = {"minimum": 1.0} if goal.maximize else {"maximum": 1.0}
+    own = [replace(d, **end) if d.name == goal.name else d for d in held.decide]
+    p, key = (
+        _of_affine_limits(replace(held, decide=tuple(own))),
+        RowKey(goal.name, "min" if goal.maximize else "max"),
+    )
     if p is not None and key in p.keys:
         found = _least_factor_at_points(p, p.keys.index(key), np.ones(count, bool))
+        with np.errstate(divide="ignore"):
+            found = np.where(np.isposinf(found), found, 1.0 / found) if goal.maximize else found
         status = np.select([np.isfinite(found), np.isposinf(found)], [OPTIMAL, INFEASIBLE], FAILED).astype(
             np.int8
         )
