@@ -27,6 +27,7 @@ from formulations.programs.program import is_linear
 from scenarios.question import Question, combinations
 from scenarios.sweep import grids
 from solvers import boxes, designs, enumeration, work
+from solvers.boxes import Space
 from solvers.counting import lines, narrowed
 from solvers.counting.lines import Lines
 from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
@@ -39,12 +40,14 @@ from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms.along_bounds import along_bounds
-from solvers.mechanisms.conflicts import NOT_KNOWN
+from solvers.mechanisms.conflicts import CANNOT_HOLD, NOT_KNOWN
 from solvers.mechanisms.why import Why, over_choices
 from solvers.nonlinear import feasibility
 
 KIND = "table of designs"
 METHOD = "a table of all designs, evaluated at every point"
+BEYOND_LISTS = 2.0
+"""How far beyond its values a list that is given up is looked at."""
 CELLS = 400_000
 """Designs times points that are evaluated together."""
 LEFT = 0.01
@@ -128,6 +131,7 @@ def why(asked: Asked, own: Points) -> Why:
     here = replace(asked.at(own), every=designs.widest(replace(asked.question, decide=menus)) or asked.every)
     question = here.question
     decided = frozenset(d.name for d in decide if d.menu is None)
+    rules = subsets.divided_or_dividing(question)
     by_lines = lines.lines(here) if here.every.size >= LARGE_TABLE else None
     by_design = here.tables(narrowed.telling) if by_lines is None else []
 
@@ -136,7 +140,12 @@ def why(asked: Asked, own: Points) -> Why:
         return wider.farthest(formulate(asked.plain))
 
     def search(some: Points, free: Collection[str]) -> Codes:
-        return _free_box_feasibility(replace(question, reach=reach()), some, free)
+        asked = replace(question, reach=reach())
+        lists = {d.name: d.values or () for d in decide if d.name in free}
+        if rules and all(lists.values()):
+            # that the limits conflict with these lists is proved; without them only what is seen at once is told
+            return _free_box_feasibility(asked, some, free, partial(_seen_at_once, lists=lists))
+        return _free_box_feasibility(asked, some, free)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         there = here.at(some)
@@ -223,15 +232,31 @@ def _values_by_lines(asked: Asked, by_lines: Lines, names: Sequence[str]) -> dic
     return found
 
 
-def _free_box_feasibility(question: Question, some: Points, free: Collection[str]) -> Codes:
+def _free_box_feasibility(
+    question: Question,
+    some: Points,
+    free: Collection[str],
+    feasible: Callable[[Question, Space], Codes] = feasibility.feasible,
+) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
     relaxed = subsets.without(divided.at(question, some), free)
     codes = linear_conflicts.held_together(divided.before_axes(relaxed, 0), len(some))
     left = np.flatnonzero(codes == NOT_KNOWN)
     if left.size:
         rest = divided.flat(divided.at(relaxed, left))
-        codes[left] = feasibility.feasible(rest, boxes.spaces(rest, left.size))
+        codes[left] = feasible(rest, boxes.spaces(rest, left.size))
     return codes
+
+
+def _seen_at_once(question: Question, where: Space, lists: Mapping[str, Sequence[float]]) -> Codes:
+    """Whether a design between values of lists, or a little beyond, is seen at once; where none is, none counts."""
+    low, high = where.low.copy(), where.high.copy()
+    for j, name in enumerate(where.names):
+        if name in lists:
+            low[:, j] = np.maximum(low[:, j], min(lists[name]) / BEYOND_LISTS)
+            high[:, j] = np.minimum(high[:, j], max(lists[name]) * BEYOND_LISTS)
+    codes = feasibility.at_once(replace(question, objectives=()), replace(where, low=low, high=high))
+    return np.where(codes == NOT_KNOWN, CANNOT_HOLD, codes).astype(np.int8)
 
 
 def nothing_beyond(question: Question, some: Points) -> Bools:

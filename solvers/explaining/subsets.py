@@ -121,14 +121,19 @@ def without(question: Question, names: Iterable[str]) -> Question:
     )
 
 
+def divided_or_dividing(question: Question) -> frozenset[str]:
+    """Name the numbers that divide others, or are divided, by limits of the model that are in force."""
+    rules = (x for x in question.model.limits if x.divides and x.name not in question.waive)
+    return frozenset(itertools.chain.from_iterable(x.divides for x in rules))
+
+
 def with_menus(question: Question) -> Question:
     """Return the question with those lists as menus whose numbers divide others, or are divided, by the model's limits.
 
     Numbers between those listed would not divide. Beside such rules halvings of a machine's number are a menu, too:
     without their ends nothing there can be proved.
     """
-    rules = (x for x in question.model.limits if x.divides and x.name not in question.waive)
-    dividing = frozenset(itertools.chain.from_iterable(x.divides for x in rules))
+    dividing = divided_or_dividing(question)
 
     def kept(d: Decision) -> Decision:
         own = d.name in dividing or (bool(dividing) and d.base is not None)

@@ -28,7 +28,7 @@ def feasible(question: Question, where: Space) -> Codes:
     codes = np.full(len(where.low), NOT_KNOWN, np.int8)
     there = np.flatnonzero((where.low <= where.high).all(axis=1))
     if there.size and where.names:
-        codes[there] = _at_once(at(question, there), where.at(there))
+        codes[there] = at_once(at(question, there), where.at(there))
     left = np.flatnonzero(codes == NOT_KNOWN)
     if left.size:
         found = minimise(at(question, left), where.at(left), FEASIBLE_BOXES)
@@ -37,8 +37,8 @@ def feasible(question: Question, where: Space) -> Codes:
     return codes
 
 
-def _at_once(question: Question, where: Space) -> Codes:
-    """The same as far as the ranges of limits over the whole boxes, and a few designs scattered there, tell it."""
+def at_once(question: Question, where: Space) -> Codes:
+    """Tell the same as far as the ranges of limits over whole boxes, and a few designs scattered there, tell it."""
     count, n = where.low.shape
     ends = zip(where.names, where.low.T, where.high.T, strict=True)
     with np.errstate(all="ignore"):
