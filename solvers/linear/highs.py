@@ -45,7 +45,7 @@ NEAR_MISS = 1e-6
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
 PROGRAM_SECONDS = 120.0
-FAR_END, FAR_PASSES = 1e9, 40
+FAR_WHOLE, FAR_PASSES = 1e9, 40
 """From where on ends of whole numbers are drawn in by the rows before a search, and how often."""
 
 
@@ -113,7 +113,7 @@ def _searched_integers(
 
 def _with_implied_ends(n: Numbers) -> Numbers:
     """Whole numbers up to where the rows let them: from ends of 1e14 HiGHS' presolve has not come back."""
-    far = n.integer & (n.high > FAR_END)
+    far = n.integer & (n.high > FAR_WHOLE)
     if not far.any():
         return n
     ends = np.maximum(upper_ends(n.rows, n.low, n.high, n.integer, passes=FAR_PASSES), n.low)
