@@ -121,7 +121,7 @@ def test_choices_of_programs_go_before_a_table_that_is_more_work():
 
 
 def test_searches_for_what_conflicts_count_too(monkeypatch: pytest.MonkeyPatch):
-    """Where there is room enough every point has a design, and what is counted is less."""
+    """Where there are room and time enough every point has a design, and what is counted is less."""
     spent, told = [0.0], effort.spend
 
     def counted(seconds: float) -> None:
@@ -129,11 +129,11 @@ def test_searches_for_what_conflicts_count_too(monkeypatch: pytest.MonkeyPatch):
         told(seconds)
 
     monkeypatch.setattr(effort, "spend", counted)
-    for room in (30, 0.3):
+    for room, end in ((30, 4), (0.3, 0.4)):
         asked = dse.load("roofline_regions_on_an_fpga").model_dump(exclude_none=True, exclude_defaults=True)
         asked["sweep"] = {
             "room": {"path": "limits.circuits.max", "start": room, "stop": 3 * room, "num": 8},
-            "end": {"path": "limits.both.max", "start": "0.4 s", "stop": "4 s", "num": 8},
+            "end": {"path": "limits.both.max", "start": end, "stop": 10 * end, "num": 8},
         }
         at = chunk_work.ready(scenarios.grid(dse.load(asked)))
         spent.append(0.0)
