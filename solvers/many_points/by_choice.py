@@ -277,8 +277,7 @@ class ByChoice:
         doubtful = self._settle_ties(wide, chosen, answered, values, which) & ~left
         handover.hand_over(TIED, int(np.count_nonzero(doubtful)))
         left |= doubtful
-        answers = BlockAnswers(plan, left.shape)
-        arrays = answers.arrays
+        arrays = (answers := BlockAnswers(plan, left.shape)).arrays
         nowhere = ~left & (states == none).all(axis=0)
         if self.why is not None:
             which[nowhere] = -1
