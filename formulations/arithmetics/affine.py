@@ -100,6 +100,9 @@ class Product(Refused):
     __truediv__ = _divided
 
 
+arithmetic.at_most.register(Product)(arithmetic.at_most.dispatch(object))
+
+
 def _constant_value(value: Any) -> float | None:
     read = _operand(value)
     return None if isinstance(read, Refused) else read.value

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ from formulations.arithmetics.posynomial import NotPosynomial, Posynomial
 from formulations.programs.program_rows import Rows
 from formulations.row_keys import RowKey
 from scenarios.question import Question
+
+LEVEL = "level"
+"""The side of the row that says of a factor of a product that it is at most its level."""
+NO_LEVELS: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +83,10 @@ def _is_run_alike(one: Question, other: Question) -> bool:
     return all(a is b or not (isinstance(a, Many) or isinstance(b, Many) or a != b) for a, b in pairs)
 
 
-def stated(question: Question, known: Run | None = None) -> Stated:
+def stated(question: Question, known: Run | None = None, levels: Mapping[str, Any] = NO_LEVELS) -> Stated:
     """Read limits and objectives in affine forms; raises NotPosynomial where the arithmetic is not affine.
 
-    ``known``: what ``run`` returned for the same given and decided quantities.
+    ``known``: what ``run`` returned for the same given and decided quantities. ``levels``: see ``limits``.
     """
     made = known or run(question)
     x, at = made.x, made.at
@@ -89,15 +94,29 @@ def stated(question: Question, known: Run | None = None) -> Stated:
     goal, sign = goals.pop(0) if goals else (None, 1)
     every = {**x, **at}
     ties = {n: every[n] for n in question.tie_order if isinstance(every.get(n), Linear)}
-    return Stated(x, limits(question, made), goal, sign, ties, goals)
+    return Stated(x, limits(question, made, levels), goal, sign, ties, goals)
 
 
-def limits(question: Question, made: Run) -> dict[RowKey, Linear]:
-    """Return the limits in affine forms; raises NotPosynomial."""
-    return {
-        key: _named(f"the limit {key.name} ({key.side})", value)
-        for key, value in evaluation.ratios(question, made.x, made.at).items()
-    }
+def limits(question: Question, made: Run, levels: Mapping[str, Any] = NO_LEVELS) -> dict[RowKey, Linear]:
+    """Return the limits in affine forms; raises NotPosynomial.
+
+    ``levels``: numbers t by the names of limits A B <= 1 on products. Such a limit becomes A t <= 1 and B <= t, which
+    imply it, and which a design that keeps it meets where t is its B.
+    """
+    found = {}
+    for key, value in evaluation.ratios(question, made.x, made.at).items():
+        if key.name in levels and isinstance(value, Product):
+            one, other, t = *_factors(value), levels[key.name]
+            found[key] = Linear(one.numerator.times(t), one.denominator)
+            found[RowKey(key.name, LEVEL)] = Linear(other.numerator, other.denominator.times(t))
+        else:
+            found[key] = _named(f"the limit {key.name} ({key.side})", value)
+    return found
+
+
+def _factors(value: Product) -> list[Linear]:
+    """The factors of a product; first the one whose numerator is decided, where only one is."""
+    return sorted(value.factors, key=lambda f: f.numerator.is_constant)
 
 
 def _minimised_form(
@@ -198,16 +217,22 @@ class Program:
         return found
 
 
-def program(question: Question, known: Run | None = None, *, searched: bool = False) -> Program:
+def program(
+    question: Question,
+    known: Run | None = None,
+    *,
+    searched: bool = False,
+    levels: Mapping[str, Any] = NO_LEVELS,
+) -> Program:
     """Write a question as a program; raises NotPosynomial where its arithmetic is not affine.
 
     ``known``: what the model came to, where it has run already: only its ends are then made anew. ``searched``: for a
     search over whole numbers, which also chooses the largest of several terms; else few sets of such choices are left
-    in ``exact``. Where what is given are numbers of many points (``formulations.arithmetics.many``), arrays whose
-    numbers differ have one more dimension before the others, for the points.
+    in ``exact``. ``levels``: see ``limits``. Where what is given are numbers of many points
+    (``formulations.arithmetics.many``), arrays whose numbers differ have one more dimension first, for the points.
     """
     made = known or run(question)
-    s = stated(question, made)
+    s = stated(question, made, levels)
     try:
         found = _built(question, s, searched=searched)
     except NotPosynomial:
@@ -228,8 +253,24 @@ def product(question: Question) -> Program | None:
     value = evaluation.objective(question, made.x, made.at)
     if not isinstance(value, Product):
         return None
-    one, other = sorted(value.factors, key=lambda f: f.numerator.is_constant)
+    one, other = _factors(value)
     return _built(question, Stated(made.x, limits(question, made), one, 1, {}, [(other, 1)]))
+
+
+def of_products(question: Question) -> dict[str, Program]:
+    """The programs of limits that are products of two ratios, by their names: both factors, within the other limits.
+
+    Factors stand as in ``product``. Raises NotPosynomial where another limit, or the objective, is not affine.
+    """
+    made = run(question)
+    values = {k: v for k, v in evaluation.ratios(question, made.x, made.at).items() if isinstance(v, Product)}
+    s = stated(question, made, {key.name: 1.0 for key in values})
+    rest = {key: row for key, row in s.limits.items() if key not in values and key.side != LEVEL}
+    pairs = {key.name: _factors(value) for key, value in values.items()}
+    return {
+        n: _built(question, Stated(made.x, rest, one, 1, {}, [(other, 1)]))
+        for n, (one, other) in pairs.items()
+    }
 
 
 def of_rows(

@@ -44,7 +44,7 @@ from solvers.mechanisms.conflicts import (
     by_set,
 )
 from solvers.mechanisms.why import Why, of_each, remembered
-from solvers.nonlinear import feasibility, interval
+from solvers.nonlinear import feasibility, interval, methods
 from solvers.outcome import INFEASIBLE, OPTIMAL, Outcome
 
 MOST_DESIGNS_KEPT = 2_000_000
@@ -278,7 +278,7 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
 
 def _by_structure(question: Question) -> Outcome | None:
     """The optimum of a question whose limits have structure, or a proof that there is no design; None of others."""
-    found = program_boxes.minimise(question)
+    found = methods.answered_as_product(question) or program_boxes.minimise(question)
     if found is not None or question.model.black_box:
         return found
     problem = formulate(question, searched=True)

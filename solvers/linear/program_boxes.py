@@ -36,7 +36,7 @@ from formulations.tolerances import SLACK
 from results.solution import Status
 from scenarios.question import HALVINGS, Decision, Question
 from solvers import designs, judgement
-from solvers.linear import milp, milp_conflicts, programs
+from solvers.linear import levels, milp, milp_conflicts, programs
 from solvers.linear.linear_program import End, Result
 from solvers.outcome import Outcome
 
@@ -51,7 +51,9 @@ MOST_POINTS = 64
 HALVED_TOGETHER = 16
 """Boxes that are halved in a round: their programs are written at once."""
 SEARCH_SECONDS = 30.0
-LEAST_END, LARGEST_RISE = 1e-300, 1e300
+LARGEST_RISE = 1e300
+WIDEST = 1e-6
+"""Part of a level below which a box is cut near its upper end."""
 NO_WIDER = 1.0 + 1e-15
 """Factor between the ends of a box that is a point."""
 
@@ -60,7 +62,8 @@ NO_WIDER = 1.0 + 1e-15
 class _Split:
     """A question, and those of its decided numbers that its program depends on, each with its ends.
 
-    ``searched``: some ends are only there to have one.
+    ``searched``: some ends are only there to have one. ``levels``: the numbers are the levels of limits on products,
+    by whose names they are called (see ``formulations.programs.program.limits``), and nothing that the user decides.
     """
 
     question: Question
@@ -68,11 +71,19 @@ class _Split:
     low: Array
     high: Array
     searched: bool = False
+    levels: bool = False
 
     def at(self, given: Mapping[str, Any]) -> Question:
         """The question with these numbers given."""
+        if self.levels:
+            return self.question
         rest = tuple(d for d in self.question.decide if d.name not in given)
         return replace(self.question, given={**self.question.given, **given}, decide=rest)
+
+    @property
+    def names(self) -> str:
+        """What the boxes are boxes of, in words."""
+        return ", ".join(f"a factor of {d.name}" if self.levels else d.name for d in self.numbers)
 
     def programs(self, low: Array, high: Array) -> list[Program]:
         """For each box (N, numbers) the program that allows the designs of all its points."""
@@ -81,13 +92,15 @@ class _Split:
         }
         question = replace(self.at(of), ties=())
         x = {d.name: affine.symbol(d) for d in question.decide}
-        made = Run({**x, **{n: affine.constant(v) for n, v in of.items()}}, evaluation.metrics(question, x))
-        p = program(question, made)
+        known = {} if self.levels else {n: affine.constant(v) for n, v in of.items()}
+        made = Run({**x, **known}, evaluation.metrics(question, x))
+        p = program(question, made, levels=of if self.levels else {})
         return [_loosest(p, k, len(low)) for k in range(len(low))]
 
     def cut(self, k: int, low: float, high: float) -> tuple[float, float]:
         """Up to where, and from where on, the halves of what number k may be go."""
-        d, middle = self.numbers[k], math.sqrt(low * high)
+        # a level may have no least end
+        d, middle = self.numbers[k], math.sqrt(max(low, WIDEST * high if self.levels else low) * high)
         if d.values is not None:
             inside = [v for v in d.values if low <= v <= high]
             half = (len(inside) - 1) // 2
@@ -122,6 +135,8 @@ class _Split:
 
 def _split(question: Question) -> _Split | None:
     """Tell the numbers that a program depends on, as few as may be, from those of the program itself."""
+    with suppress(NotPosynomial):
+        return _with_levels(question)
     asked = [*(x.name for x in question.limits), *(x.name for x in question.objectives)]
     if question.idle or HALVINGS.name in asked or any(d.choices is not None for d in question.decide):
         return None
@@ -140,6 +155,13 @@ def _split(question: Question) -> _Split | None:
                 program(found.at(dict(zip((d.name for d in numbers), low.tolist(), strict=True))))
                 return found
     return None
+
+
+def _with_levels(question: Question) -> _Split | None:
+    """The levels of limits on products; None where there are none. Raises NotPosynomial."""
+    ends = levels.ends(question)
+    low, high = np.array(list(ends.values()), float).reshape(-1, 2).T
+    return _Split(question, tuple(map(Decision, ends)), low, high, levels=True) if ends else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +184,7 @@ def _ends(question: Question, d: Decision) -> _Ends:
         searched = d.endless or not inside
     elif d.integer:
         ends = math.ceil(ends[0]), math.floor(ends[1])
-    return _Ends(max(ends[0], box.low, LEAST_END), ends[1], searched or ends[0] > ends[1])
+    return _Ends(max(ends[0], box.low, levels.LEAST_END), ends[1], searched or ends[0] > ends[1])
 
 
 def _loosest(p: Program, box: int, count: int) -> Program:
@@ -319,22 +341,26 @@ def _outcome(s: _Search) -> Outcome | None:
     if s.t is None:
         if left < math.inf or s.of.searched:
             return None
-        names = ", ".join(d.name for d in s.of.numbers)
-        text = f"no design with any {names}, by bounds of programs in which every limit may give (boxes: {s.boxes})"
+        given = f"by bounds of programs in which every limit may give (boxes: {s.boxes})"
+        text = f"no design with any {s.of.names}, {given}"
         return Outcome(Status.INFEASIBLE, certificate=text, solver=programs.SOLVER)
     t = _smallest_as_good(s, s.t)
-    asked = s.of.at(dict(zip((d.name for d in s.of.numbers), t.tolist(), strict=True)))
-    p = program(asked, searched=True)
-    settled = programs.optimise(p).outcome
+    at = dict(zip((d.name for d in s.of.numbers), t.tolist(), strict=True))
+    # bounds of boxes know no end of a search: the nearest one that allows as much will do
+    p = program(evaluation.nearest(s.of.at(at)), searched=True, levels=at if s.of.levels else {})
+    chosen = programs.optimise(p)
+    settled = chosen.outcome
     if settled.x is None or settled.status is Status.UNBOUNDED:
         return None
-    x = {d.name: float(v) for d, v in zip(s.of.numbers, t, strict=True)} | dict(settled.x)
+    if chosen.best is not None and chosen.best.value > designs.as_good_as(s.best):
+        return None
+    x = at | dict(settled.x)
     x = {d.name: x[d.name] for d in s.of.question.decide}
     if not s.of.question.objectives:
         return replace(settled, x=x)
     bound = min(left, s.best)
     text = (
-        f"branch and bound over {', '.join(d.name for d in s.of.numbers)} (boxes: {s.boxes}), each box bounded by the "
+        f"branch and bound over {s.of.names} (boxes: {s.boxes}), each box bounded by the "
         f"program with the least coefficients that it has there; {programs.proof(p)}"
     )
     status = judgement.as_proved(s.of.question, s.best, bound)

@@ -27,7 +27,7 @@ def unstructured(question: Question, every: Grid | None = None) -> Outcome:
     count = None if every is None else every.size
     if count is not None and count <= designs.OUTRIGHT:
         return enumeration.optimum(question, every)
-    found = _answered_as_product(question)
+    found = answered_as_product(question)
     if found is not None and found.status is not Status.FEASIBLE:
         return found
     if count is not None and count <= enumeration.MOST_ENUMERATED:
@@ -118,8 +118,8 @@ def _answered_by_scip(question: Question, tried: Sequence[Outcome]) -> Outcome:
     )
 
 
-def _answered_as_product(question: Question) -> Outcome | None:
-    """The answer where the objective is a product of two ratios over a program; None where it is not."""
+def answered_as_product(question: Question) -> Outcome | None:
+    """Return the answer where the objective is a product of two ratios over a program; None where it is not."""
     if not is_linear(question):
         return None
     try:
