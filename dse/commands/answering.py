@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import scenarios
 from dse.commands.terminal import sketch
-from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, WRONG, complain, folder_for
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO, depth
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.options.search_options import searching
@@ -22,7 +21,6 @@ from dse.names import unknown
 from dse.system.pictures import PICTURES
 from dse.system.progress import reporting
 from dse.system.streams import INTERRUPTED
-from scenarios.language.errors import MOST_MISTAKES, ScenarioError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,32 +45,6 @@ TOLERANCE_HELP = (
 )
 
 
-Answer = TypeVar("Answer", bound=Callable[..., int])
-
-
-def mistakes_as_json(command: Answer) -> Answer:
-    """Let a command that is asked for JSON print the mistakes of a scenario as JSON too."""
-
-    @functools.wraps(command)
-    def answer(*arguments: Any, as_json: bool, **options: Any) -> int:
-        try:
-            return command(*arguments, as_json=as_json, **options)
-        except ScenarioError as problem:
-            if not as_json:
-                raise
-            say_json(mistakes(problem))
-            return WRONG
-
-    return cast("Answer", answer)
-
-
-def mistakes(problem: ScenarioError) -> dict[str, Any]:
-    """Return the mistakes of a scenario as values that JSON has."""
-    more = len(problem.problems) - MOST_MISTAKES
-    told = {"ok": False, "problems": [p._asdict() for p in problem.problems[:MOST_MISTAKES]]}
-    return told | ({"more": more} if more > 0 else {})
-
-
 @click.command()
 @SCENARIO
 @MACHINE
@@ -80,7 +52,6 @@ def mistakes(problem: ScenarioError) -> dict[str, Any]:
 @searching
 @depth("full", "limits: of whole numbers without where the answer next changes, which is quicker.")
 @AS_JSON
-@mistakes_as_json
 def solve(
     scenario: str,
     machine: str | None,
@@ -135,7 +106,6 @@ def _show_solution(solution: Solution, as_json: bool) -> None:
 @solving
 @searching
 @AS_JSON
-@mistakes_as_json
 def front(
     scenario: str,
     machine: str | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dse.commands.answering import CODES, RECORD, mistakes_as_json
+from dse.commands.answering import CODES, RECORD
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
@@ -52,7 +52,6 @@ OUTPUT_HELP = (
 @click.option("--metric", metavar="NAME", help="What --over compares (default: the objective).")
 @click.option("-o", "--output", "outputs", multiple=True, metavar="FILE", help=OUTPUT_HELP)
 @AS_JSON
-@mistakes_as_json
 def compare(
     questions: tuple[str, ...],
     machines: tuple[str, ...],

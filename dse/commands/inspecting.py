@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
-from dse.commands.answering import mistakes_as_json
 from dse.commands.terminal import hints
 from dse.commands.terminal.door import ANSWERED, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
@@ -37,7 +36,6 @@ MOST_FILES = 100
 @SCENARIO
 @MACHINE
 @AS_JSON
-@mistakes_as_json
 def check(scenario: str, machine: str | None, as_json: bool) -> int:
     """Check a scenario, and say what it asks."""
     from dse import api

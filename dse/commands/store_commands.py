@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dse.commands.answering import mistakes_as_json
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, filling
 from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import say, say_json
@@ -39,7 +38,6 @@ TROUBLES_SHOWN = 20
 )
 @click.option("--repair", is_flag=True, help="First compute only what is missing or damaged, then verify.")
 @AS_JSON
-@mistakes_as_json
 def verify(store: str, scenario: str | None, audit: int, repair: bool, as_json: bool) -> int:
     """Check a stored sweep: checksums, and every answer re-evaluated.
 

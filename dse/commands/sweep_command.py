@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
-from dse.commands.answering import mistakes_as_json
 from dse.commands.store_commands import audit_record, left_over, show_audit, tell_status
 from dse.commands.terminal import sweep_summary
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, draw, filling, folder_for
@@ -76,7 +75,6 @@ METRICS = click.option("--metrics", metavar="A,B", help="Keep only these metrics
     "--plot", "pictures", multiple=True, metavar="PICTURE", help="Draw the objective: .png, .svg or .pdf."
 )
 @AS_JSON
-@mistakes_as_json
 def sweep(
     scenario: str | None,
     output: str | None,
@@ -291,7 +289,6 @@ def _show_store(store: str) -> None:
 @EXTEND
 @click.option("--summary", is_flag=True, help="With -o: also print the range of every metric.")
 @AS_JSON
-@mistakes_as_json
 def evaluate(
     scenario: str,
     output: str | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dse.commands import sweep_command
-from dse.commands.answering import RECORD, mistakes_as_json
+from dse.commands.answering import RECORD
 from dse.commands.terminal import sketch, sweep_summary
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, draw, filling, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 )
 @somewhere
 @AS_JSON
-@mistakes_as_json
 def uncertainty(
     scenario: str,
     output: str | None,

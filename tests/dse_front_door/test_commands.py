@@ -96,6 +96,18 @@ def test_all_mistakes_are_told_at_once_also_as_json(deadline: Path):
         assert (other.exit_code, json.loads(other.stdout)) == (2, told)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("machines", "nosuch"), ("models", "nosuch"), ("diff", "a.json", "b.json"), ("verify", "nosuch.zarr")],
+)
+def test_other_mistakes_are_told_as_json_too(words: tuple[str, ...]):
+    found = dse_(*words, "--json")
+    assert found.exit_code == 2
+    (told,) = json.loads(found.stdout)["problems"]
+    assert told["wrong"]
+    assert told["wrong"] in dse_(*words).stderr
+
+
 @pytest.mark.parametrize("name", ["nowhere.toml", "."])
 def test_a_file_that_cannot_be_read_is_exit_code_2(name: str):
     found = dse_("solve", name)

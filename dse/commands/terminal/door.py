@@ -14,16 +14,17 @@ from typing import Any
 import click
 
 from dse.commands.terminal import hints
+from dse.commands.terminal.printing import say_json
 from dse.measuring.errors import MeasuringError
 from dse.names import UnknownName, did_you_mean
 from dse.system import streams
 from dse.system.processes import WorkersLost
 from dse.system.streams import INTERRUPTED
-from scenarios.language.errors import ScenarioError
+from scenarios.language.errors import MOST_MISTAKES, ScenarioError
 from solvers.others.solver_errors import SolverError
 
 ANSWERED, EXIT_FAILED, WRONG, NO_ANSWER = 0, 1, 2, 3
-DEBUG = "--debug"
+DEBUG, JSON = "--debug", "--json"
 _OUR_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE})
 
 
@@ -63,7 +64,7 @@ class Door(click.Group):
             complain("interrupted")
             return INTERRUPTED
         except Exception as problem:
-            code = explain(problem)
+            code = explain(problem, as_json=JSON in words)
             if code is None and debug:
                 raise
             return EXIT_FAILED if code is None else code
@@ -102,6 +103,16 @@ class Door(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order in which a user needs them."""
         return list(self.commands)
+
+
+def print_mistakes(problem: Exception) -> None:
+    """Print what is wrong with a question as JSON: each mistake of a scenario, or the one message of another error."""
+    if not isinstance(problem, ScenarioError):
+        say_json({"ok": False, "problems": [{"file": "", "key": "", "wrong": str(problem), "right": ""}]})
+        return
+    more = len(problem.problems) - MOST_MISTAKES
+    told = {"ok": False, "problems": [p._asdict() for p in problem.problems[:MOST_MISTAKES]]}
+    say_json(told | ({"more": more} if more > 0 else {}))
 
 
 def complain(message: str) -> None:
@@ -153,8 +164,11 @@ def draw(pictures: Iterable[str], kind: str, shown: Any, about: Mapping[str, Any
         plot.save(getattr(plot, kind)(shown), picture, about)
 
 
-def explain(problem: Exception) -> int | None:
-    """Say in one message what went wrong, and return the exit code for it; None where nobody expected it."""
+def explain(problem: Exception, *, as_json: bool = False) -> int | None:
+    """Say in one message what went wrong, and return the exit code for it; None where nobody expected it.
+
+    ``as_json``: what was asked wrongly is printed as JSON, as answers are.
+    """
     from dse.fitting.errors import FittingError
     from dse.machines import MachineError
     from dse.models import ModelFileError, PluginError
@@ -179,7 +193,10 @@ def explain(problem: Exception) -> int | None:
         | UnitError
         | UnknownName,
     ):
-        complain(f"dse: {problem}")
+        if as_json:
+            print_mistakes(problem)
+        else:
+            complain(f"dse: {problem}")
         return WRONG
     if isinstance(problem, OSError) and problem.errno:
         where = f"{problem.filename}: " if problem.filename else ""
