@@ -12,7 +12,7 @@ from formulations.grids import batch
 from scenarios.sweep.grids import Grid
 from solvers import anchors, work
 from solvers.counting import tables, whole
-from solvers.geometric.points import geometric
+from solvers.geometric.points import geometric, holding
 from solvers.linear.points import linear
 from solvers.many_points import by_anchor, by_choice, effort, evaluated
 from solvers.many_points.offers import OTHER_KIND, Choice, Offer
@@ -34,12 +34,12 @@ STRUCTURED = (geometric.way, whole.way, linear.way)
 
 def _by_choice(grid: Grid) -> Offer:
     """Choose the best of all combinations of names, each of which has one of the other ways."""
-    return by_choice.way(grid, WAYS, unstructured.why)
+    return by_choice.way(grid, WAYS, holding.can_hold, unstructured.why)
 
 
 def _choices_with_structure(grid: Grid) -> Offer:
     """Choose the best of all combinations of names, each of which has a way that uses the structure of equations."""
-    return by_choice.way(grid, STRUCTURED)
+    return by_choice.way(grid, STRUCTURED, holding.can_hold)
 
 
 SHARE_ANSWERED = 0.5

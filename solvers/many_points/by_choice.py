@@ -16,28 +16,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from dse.system.arrays import Array, Bools, Indices, Integers, Points
+from dse.system.arrays import Array, Bools, Indices, Integers
 from dse.system.records import dataclass
 from formulations import handover
-from formulations.grids import divided, over_grid
+from formulations.grids import over_grid
 from formulations.grids.over_grid import Region
 from formulations.problem import formulate
 from formulations.tolerances import TIE
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout, layout, only
 from results.solution import Status
-from results.telling.limits import base_name
 from scenarios.axes.axes import Target
 from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid, GridAxis
 from solvers import designs
 from solvers.judgement import relative_gap
-from solvers.many_points import blocks
+from solvers.many_points import blocks, no_choice
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
 from solvers.mechanisms.conflicts import common_conflicts
 from solvers.mechanisms.parts import bound_of_all, tied
-from solvers.mechanisms.why import Why, loosest, over_choices
 
 KIND = "a choice among names"
 MOST_CHOICES_ANSWERED = 64
@@ -57,16 +55,19 @@ DESIGNS = ("metric", "decided")
 Choice = Mapping[str, float | str]
 Listed = Mapping[str, tuple[float, ...]]
 """The values from which decided numbers are chosen, by name."""
-WhyListed = Callable[[Question, int], Why]
-"""What tells why so many points of a question, flat, have no design, where lists may be a part of the reason."""
-
 APART = "no design under any choice, for reasons that differ between choices"
 
 
-def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]], why: WhyListed | None = None) -> Offer:
+def way(
+    grid: Grid,
+    ways: Sequence[Callable[[Grid], Offer]],
+    holds: no_choice.Holds,
+    why: no_choice.WhyListed | None = None,
+) -> Offer:
     """Return this way where names or listed values are chosen, and each combination of them has one of ``ways``.
 
-    ``why``: what tells why so many points have no design where what is listed may be part of the reason.
+    ``why``: what tells why so many points have no design where what is listed may be part of the reason; ``holds``:
+    whether limits can hold whatever is listed, where questions have a structure.
     """
     first = next(iter(grid.bases.values()))
     if len(first.objectives) != 1 or any(q.idle for q in grid.bases.values()):
@@ -74,11 +75,11 @@ def way(grid: Grid, ways: Sequence[Callable[[Grid], Offer]], why: WhyListed | No
     refused = too_many_choices(KIND, grid, MOST_CHOICES_ANSWERED)
     if refused is not None:
         return refused
-    offer = _with_beforehand(grid, ways)
+    offer = _with_beforehand(grid, ways, holds)
     if offer.path is not None or why is None or not all(map(_without_structure, blocks.kinds(grid))):
         return offer
     # without any list what is left may have a structure
-    simpler = _with_beforehand(grid, ways, why)
+    simpler = _with_beforehand(grid, ways, holds, why)
     return offer if simpler.path is None else simpler
 
 
@@ -89,7 +90,10 @@ def _without_structure(question: Question) -> bool:
 
 
 def _with_beforehand(
-    grid: Grid, ways: Sequence[Callable[[Grid], Offer]], why: WhyListed | None = None
+    grid: Grid,
+    ways: Sequence[Callable[[Grid], Offer]],
+    holds: no_choice.Holds,
+    why: no_choice.WhyListed | None = None,
 ) -> Offer:
     """Offer this way with all lists but the longest chosen from beforehand; with ``why`` all of them."""
     every = why is not None
@@ -108,19 +112,26 @@ def _with_beforehand(
         part = _with_axes(grid, names, listed)
         if not _same_questions_left(grid, part, names, listed):
             return Offer(reason=f"{KIND}: an axis changes what the choice brings with it")
-        offers: list[Offer] = []
-        for offer in (w(part) for w in ways):
-            if offer.path is not None and offer.share >= SHARE_OF_TRIED:
-                parts.append(Part(names, listed, offer.path))
-                share = min(share, offer.share)
-                break
-            offers.append(offer)
-        else:
-            said = max((o for o in offers if o.reason), key=lambda o: o.fewest > 0, default=OTHER_KIND)
-            return replace(said, reason=f"{KIND}: {said.reason}") if said.reason else OTHER_KIND
-    found = ByChoice(grid, tuple(parts), why)
+        offer = _first_of(ways, part)
+        if offer.path is None or offer.share < SHARE_OF_TRIED:
+            return replace(offer, path=None, reason=f"{KIND}: {offer.reason}") if offer.reason else OTHER_KIND
+        parts.append(Part(names, listed, offer.path))
+        share = min(share, offer.share)
+    lists = tuple(dict.fromkeys(n for _, listed in made for n in listed))
+    found = ByChoice(grid, tuple(parts), why, holds, lists)
     # what a part leaves over is often worse than what another answers
     return Offer(found) if share == 1.0 else blocks.offered(found, found.part(blocks.few_places(grid)))
+
+
+def _first_of(ways: Sequence[Callable[[Grid], Offer]], grid: Grid) -> Offer:
+    """The offer of the first way that answers enough of the points tried, else the one that says most about why."""
+    offers: list[Offer] = []
+    for offer in (w(grid) for w in ways):
+        if offer.path is not None and offer.share >= SHARE_OF_TRIED:
+            return offer
+        offers.append(offer)
+    refused = (replace(o, path=None) for o in offers if o.reason)
+    return max(refused, key=lambda o: o.fewest > 0, default=OTHER_KIND)
 
 
 def _choices(question: Question, *, apart: bool, every: bool) -> list[tuple[Choice, Listed]]:
@@ -222,12 +233,15 @@ class Part:
 class ByChoice:
     """The way itself; see ``solvers.paths.Path``.
 
-    ``why``: where all lists are chosen from beforehand, what tells why so many points of a question have no design.
+    ``why``: where all lists are chosen from beforehand, what tells why so many points of a question have no design;
+    elsewhere ``holds`` tells whether limits can whatever is listed. ``lists``: the names of what is chosen from lists.
     """
 
     grid: Grid
     parts: tuple[Part, ...]
-    why: WhyListed | None
+    why: no_choice.WhyListed | None
+    holds: no_choice.Holds
+    lists: tuple[str, ...] = ()
 
     @property
     def method(self) -> str:
@@ -301,27 +315,12 @@ class ByChoice:
         if "gap" in arrays:
             arrays["gap"][there] = relative_gap(arrays["objective"], arrays["bound"])[there]
         nowhere &= ~left
+        block = Block(over_grid.spread(self.grid), region)
         if nowhere.any() and self.why is not None:
-            left |= self._put_conflicts(self.why, answers, region, np.flatnonzero(nowhere))
-        elif nowhere.any() and "would_do" in arrays:
-            self._loosest(plan, region, arrays, answered, nowhere)
+            left |= no_choice.tell(self.why, answers, block, np.flatnonzero(nowhere))
+        elif nowhere.any() and "binding" in arrays:
+            left |= no_choice.put_common(self.lists, self.holds, block, answers, answered, nowhere)
         return arrays, left
-
-    def _put_conflicts(self, why: WhyListed, answers: BlockAnswers, region: Region, nowhere: Points) -> Bools:
-        """Tell of points without a design under any choice why, which lists may be a part of; tells which are left."""
-        block, left = (
-            Block(over_grid.spread(self.grid), region),
-            np.zeros(answers.arrays["status"].size, bool),
-        )
-
-        def told(points: Points) -> Bools:
-            asked = [divided.flat(q) for _, q in combinations(block.question(points))]
-            return answers.conflicts(points, over_choices([why(q, len(points)) for q in asked]))
-
-        for group in block.alike():
-            for missed in blocks.together(np.intersect1d(group, nowhere), told):
-                left[missed] = True
-        return left.reshape(answers.arrays["status"].shape)
 
     def _with_ties(self, plan: Layout) -> Layout:
         """The layout with all that ties go to, where listed values may be tied, and no rates if none is listed later.
@@ -370,28 +369,6 @@ class ByChoice:
                 there = ~left & (arrays["status"] == STATUS_CODES[Status.OPTIMAL])
                 below = best(below, np.where(there, arrays["objective"], np.nan))
                 yield chosen, arrays, left
-
-    def _loosest(
-        self, plan: Layout, region: Region, into: Arrays, answered: Sequence[Arrays], nowhere: Bools
-    ) -> None:
-        """Put in the loosest of the feasible values, where no combination has a design.
-
-        A limit that is in no conflict of a combination helps it in nothing.
-        """
-        block = Block(over_grid.spread(self.grid), region)
-        clash = [a["binding"].reshape(-1, len(plan.limits)) == CONFLICTING for a in answered]
-        found = [a["would_do"].reshape(-1, len(plan.limits)) for a in answered]
-        values = into["would_do"].reshape(-1, len(plan.limits))
-        conflicting = into["binding"].reshape(-1, len(plan.limits)) == CONFLICTING
-        for group in block.alike():
-            for i, label in enumerate(plan.limits):
-                some = group[nowhere.reshape(-1)[group] & conflicting[group, i]]
-                if len(some):
-                    asked = block.question(some)
-                    own = [
-                        np.where(c[some, i], v[some, i], np.inf) for c, v in zip(clash, found, strict=True)
-                    ]
-                    values[some, i] = loosest(base_name(label), [(asked, v) for v in own])
 
 
 def _names_alike(chosen: Sequence[Choice]) -> Bools:

@@ -27,7 +27,7 @@ from scenarios.question import Decision, Limit, Question
 from solvers import feasible_values
 from solvers.answer import answer
 from solvers.counting import tables
-from solvers.geometric.points import geometric
+from solvers.geometric.points import geometric, holding
 from solvers.many_points import by_choice
 from solvers.mechanisms import why
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, common_conflicts
@@ -240,7 +240,7 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
     ),
     "geometric programs": (
         {"processors": {"max": 256}, "memory": {}},
-        lambda grid: by_choice.way(grid, [geometric.way]).path,
+        lambda grid: by_choice.way(grid, [geometric.way], holding.can_hold).path,
     ),
 }
 

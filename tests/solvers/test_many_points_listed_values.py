@@ -13,7 +13,7 @@ import results.dataset
 import scenarios
 from formulations import handover
 from formulations.grids import over_grid
-from results.dataset import STATUS_CODES, Arrays
+from results.dataset import CONFLICTING, STATUS_CODES, Arrays
 from results.solution import Status
 from scenarios.sweep.grids import Grid
 from solvers import paths
@@ -143,3 +143,36 @@ def test_with_clocks_from_lists_a_divided_region_is_linear(axis: str, factors: l
         places = np.argwhere(arrays["status"] == status)
         assert len(places)
         points_alone.assert_same(of, plan, arrays, points_alone.drawn(places, 2, seed=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("platforms", [("platform-c55x",), ("platform-gpu", "platform-c55x")])
+def test_a_list_that_a_conflict_needs_is_named(platforms: tuple[str, ...]) -> None:
+    """Throughput, power and cost hold together between the listed voltages, so that they are no conflict alone."""
+    changes: dict[str, Any] = {
+        "decide": {
+            "machine": {"values": list(platforms)},
+            "machine.count.rack": {"integer": True, "max": 1e6},
+            "machine.voltage": {"values": ["0.7 V", "0.9 V"]},
+            "machine.frequency": {"min": "10 MHz", "max": "5 GHz"},
+        },
+        "limits": {
+            "performance": {"min": "36e12 instruction/s"},
+            "power.core": {"max": 0.00354385},
+            "cost": {"max": 7324770},
+        },
+    }
+    of = ready("platforms_least_power", {"limits.power.core.max": [1.0, 10 / 9]}, **changes)
+    plan = results.dataset.layout(of)
+    arrays, left, _ = at_once(of)
+    assert not left.any()
+    for place in range(2):
+        single = answer(of.question((place,)))
+        named = {n for n, k in zip(plan.limits, arrays["binding"][place], strict=True) if k == CONFLICTING}
+        assert "machine.voltage" in named
+        assert named in [set(c) for c in single.conflicts]
+    # what limits would have to be is the same with the list in the set
+    points_alone.completed(of, plan, arrays, left)
+    first = answer(of.question((0,)))
+    told = dict(zip(plan.limits, arrays["would_do"][0], strict=True))
+    for name in ("performance", "power.core", "cost"):
+        assert told[name] == pytest.approx(first.conflict[name], rel=1e-6)

@@ -14,7 +14,7 @@ from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers import paths
 from solvers.counting import tables
-from solvers.geometric.points import geometric
+from solvers.geometric.points import geometric, holding
 from solvers.linear.points import linear
 from solvers.many_points import by_choice
 
@@ -158,7 +158,7 @@ def test_platforms_and_how_many_of_them(as_alone: Any):
         axis("limits.performance.min", 1e13, 1e14, 4),
         axis("given.instructions", 1e13, 1e14, 2),
     )
-    arrays, left = as_alone(asked, lambda grid: by_choice.way(grid, [geometric.way]).path)
+    arrays, left = as_alone(asked, lambda grid: by_choice.way(grid, [geometric.way], holding.can_hold).path)
     assert not left.any()
     assert (arrays["machine"] >= 0).all()
 
