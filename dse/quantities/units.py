@@ -46,6 +46,14 @@ class Table:
             found = self._prefixed(name[:-1], 2)
         return found
 
+    def full_name(self, name: str) -> str:
+        """Return the full name of a unit with its prefix ("femtobit" of "fb"); the name itself where there is none."""
+        unit = self.find(name)
+        if unit is None:
+            return name
+        factor = unit.factor / self.units[unit.name].factor
+        return max((p for p, f in self.prefixes.items() if f == factor), key=len, default="") + unit.name
+
     def _prefixed(self, name: str, letters: int) -> Unit | None:
         """Find a unit whose own name has at least so many letters, behind any prefix."""
         for prefix, factor in ("", Decimal(1)), *self.prefixes.items():

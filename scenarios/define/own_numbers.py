@@ -113,7 +113,8 @@ class Names:
         elif any(x.name == name for x in r.model.limits):
             add(key, f"{name} is a limit of {self.reader.model.name} itself", "choose another name")
         elif table().find(name) is not None:
-            add(key, f"{name} is a unit", "choose another name")
+            full = table().full_name(name)
+            add(key, f"{name} is a unit" + (f" ({full})" if full != name else ""), "choose another name")
         elif any(name == kernel.name for kernel in self.shape.kernels):
             add(key, f"{name} is a kernel", "choose another name")
         elif name in self.shape.sweep:

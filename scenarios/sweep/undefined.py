@@ -219,7 +219,10 @@ def _values_at_shares(d: Decision, q: Any, share: Array) -> Array:
     else:
         found = np.exp(np.log(low) + share * (math.log(high) - math.log(low)))
         found = np.clip(found, low, high)
-    return np.asarray(np.round(found) if d.integer else found, float)
+    # a whole number between the bounds, not the 0 next to them
+    return np.asarray(
+        np.clip(np.round(found), math.ceil(low), max(high, math.ceil(low))) if d.integer else found, float
+    )
 
 
 def _a_limit(d: Definition, suspects: list[Suspect], tried: list[_Tried]) -> bool:

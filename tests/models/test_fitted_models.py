@@ -261,6 +261,19 @@ def test_a_fitted_model_is_not_asked_at_0(more: str, tmp_path: Path):
         load(tmp_path / "ask.toml")
 
 
+def test_whole_columns_without_a_least_value_are_not_tried_at_0(tmp_path: Path):
+    """Whole numbers were rounded to 0 near the lower end of their domain, and the question refused for it."""
+    decide = "n = { integer = true, max = 100 }\n" + "".join(
+        f"{x} = {{ min = 1, max = 5 }}\n" for x in ("one", "two", "three")
+    )
+    text = f'model = "./gemm.toml"\n[given]\nm = 2000\nk = 1024\n[decide]\n{decide}[define]\n'
+    text += 'goal = "one + two + three + n"\n'
+    (tmp_path / "gemm.toml").write_text(written(fitted("softmax")), encoding="utf-8")
+    (tmp_path / "ask.toml").write_text(f'{text}[objective]\nminimize = "goal"\n')
+    asked = load(tmp_path / "ask.toml")
+    assert asked.define
+
+
 def test_the_hull_is_a_limit_of_its_own():
     fit = fitted("posynomial", hull=(Facet({"m": 1.0, "n": 1.0}, 1e6),))
     model = model_of(fit)

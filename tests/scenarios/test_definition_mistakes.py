@@ -10,6 +10,7 @@ WRONG = [
     ({"time_per_flop": "3 s/flop"}, "define.time_per_flop", "time_per_flop is a machine parameter"),
     ({"one_copy": "3"}, "define.one_copy", "one_copy is a limit of nbody itself"),
     ({"joule": "3"}, "define.joule", "joule is a unit"),
+    ({"fb": "3"}, "define.fb", "fb is a unit (femtobit)"),
     ({"sqrt": "3"}, "define.sqrt", "sqrt is a function"),
     ({"objective": "3"}, "define.objective", "objective is a reserved name"),
     ({"halvings": "3"}, "define.halvings", "halvings is a metric"),
