@@ -244,7 +244,7 @@ def test_many_points_hold_as_many_blocks_as_their_power_leaves() -> None:
     assert one.objective is not None
     assert one.variables["count.arndale_gpu"] > 1e6
     assert arrays["objective"][2] == pytest.approx(one.objective, rel=1e-12)
-    assert arrays["count.arndale_gpu"][2] == one.variables["count.arndale_gpu"]
+    assert arrays["count"][2].max() == one.variables["count.arndale_gpu"]
 
 
 def test_a_sweep_takes_the_larger_of_two_terms_where_it_lies_beyond_the_box() -> None:
