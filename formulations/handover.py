@@ -55,11 +55,11 @@ class Tally:
         if missing > 0:
             self.count(reason, missing)
 
-    def pass_on(self) -> None:
-        """Count all of these into the tally that is collected around."""
+    def pass_on(self, but: str = "") -> None:
+        """Count all of these, ``but`` those of one reason, into the tally that is collected around."""
         around = _now.get()
         for reason, points in self.reasons.items():
-            if around is not None:
+            if around is not None and reason != but:
                 around.count(reason, points, fallback=reason in self.fallbacks)
 
     @property

@@ -30,6 +30,7 @@ from solvers.mechanisms.why import Why
 WAY = "many numbers at once"
 APART = "points whose numbers lead to structures of their own"
 UNSURE = "an optimum or a conflict that is not certain (a tie, a degenerate vertex, a limit just missed)"
+BEATEN = "a bound that proves it worse than what is known beside it"
 SLOWER = "more work than the points one by one"
 ANY_NUMBER = sys.maxsize
 GROUPS = 64
@@ -46,7 +47,7 @@ class Block:
     """A block of a grid; its points are numbered in C order.
 
     ``below``: objectives at its points that something else reaches; what is surely worse may be left over with a bound
-    that proves it (NaN: nothing is known; None: of no point).
+    that proves it (NaN: nothing is known; None: of no point), for the reason BEATEN.
     """
 
     spread: Spread

@@ -284,7 +284,7 @@ class ByChoice:
         worse = missed & np.isfinite(best) & (bounds > designs.as_good_as(best, WORSE))
         left = (missed & ~worse).any(axis=0)
         if left.any() or inside.unexpected:
-            inside.pass_on()
+            inside.pass_on(but=blocks.BEATEN)
         open_ones = ~left & ~(np.isin(states, (optimal, none)) | worse).all(axis=0)
         handover.hand_over(OPEN, int(np.count_nonzero(open_ones)))
         left |= open_ones

@@ -8,9 +8,12 @@ import math
 import numpy as np
 import pytest
 
+from formulations.canonical import Canonical
 from formulations.grids.batch import Table
+from formulations.row_keys import RowKey
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs.crossover import crossover, doubtful
+from solvers.geometric.programs.polishing import polish
 
 
 def corner(forces: tuple[float, float], heights: np.ndarray) -> tuple[Table, np.ndarray, np.ndarray]:
@@ -81,3 +84,26 @@ def test_a_points_numbers_do_not_depend_on_its_batch():
         found, _ = crossover(t.take(some), low[some], high[some], part)
         for name in ("y", "multipliers", "value", "bound"):
             np.testing.assert_array_equal(getattr(found, name), getattr(whole, name)[some], err_msg=name)
+
+
+@pytest.mark.parametrize("force", [2e-10, 5e-10])
+def test_a_limit_with_next_to_no_multiplier_leaves_nothing_in_doubt(force: float):
+    """Its multiplier counts for nothing, its slope did for something: no set of limits was taken."""
+    heights = np.array([0.5, 2.0, 7.0])
+    t, low, high = corner((1e-5, force), heights)
+    r = gp.solve(t.exponents, t.logc, t.ptr, low, high)
+    found, told = crossover(t, low, high, r)
+    assert told.all()
+    np.testing.assert_allclose(found.multipliers[:, 0], 1e-5, atol=2e-9)
+    assert (found.value - found.bound < 1e-9).all()
+
+
+def test_a_limit_that_is_near_and_does_not_bind_moves_no_design():
+    """Minimise x with 1 <= x <= exp(3e-7): with a multiplier of 1e-6 both ends were held, and x was between them."""
+    logc = np.array([[0.0, 0.0, -3e-7]])
+    ends, keys = np.full((1, 1), 5.0), (RowKey("x", "min"), RowKey("x", "max"))
+    table = np.array([[1.0], [-1.0], [1.0]]), logc, np.array([0, 1, 2, 3])
+    c = Canonical(("x",), *table, keys, -ends, ends, (), np.zeros((0, 1)), {})
+    found = polish(c, np.full((1, 1), 1e-10), np.array([[1.0, 1e-6]]), np.zeros((1, 1), dtype=bool))
+    assert found.residual[0] < 1e-12
+    assert abs(found.y[0, 0]) < 1e-15

@@ -17,6 +17,7 @@ from formulations import evaluation
 from formulations.grids import over_grid
 from results.dataset import STATUS_CODES
 from results.solution import Solution, Status
+from solvers.answer import answer
 from solvers.linear.points import linear
 
 LIBRARY = ROOT / "scenarios" / "library"
@@ -231,6 +232,19 @@ def test_a_sweep_tells_the_power_of_more_blocks_than_a_search_holds() -> None:
         told = swept.would_do.sel(limit=name).values
         assert told[0] == pytest.approx(value, rel=1e-8)
         assert np.isfinite(told).all()
+
+
+def test_many_points_hold_as_many_blocks_as_their_power_leaves() -> None:
+    """6 MW feed 1.03 million blocks, the first box has a million: each of these points was answered by itself."""
+    axis = {"path": "limits.block_power.max", "start": 5.5e6, "stop": 6e6, "num": 3}
+    grid = scenarios.grid(dse.load(library("blocks_fastest_actual_power", sweep={"cap": axis})))
+    arrays, left = linear.over(grid).solve(results.dataset.layout(grid), over_grid.whole(grid))
+    assert not left.any()
+    one = answer(grid.question((2,)), neighbours=False)
+    assert one.objective is not None
+    assert one.variables["count.arndale_gpu"] > 1e6
+    assert arrays["objective"][2] == pytest.approx(one.objective, rel=1e-12)
+    assert arrays["count"][2].max() == one.variables["count.arndale_gpu"]
 
 
 def test_a_sweep_takes_the_larger_of_two_terms_where_it_lies_beyond_the_box() -> None:

@@ -31,7 +31,6 @@ from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
 from solvers.geometric.points import beside
 from solvers.geometric.points.best_cases import best_case
 from solvers.geometric.points.geometric_answers import (
-    BEATEN,
     OTHER_TIES,
     Answers,
     answered,
@@ -167,7 +166,7 @@ def answer(
         found.why[(found.status > 0) & ~known], found.status[~known] = beside.UNEXPLAINED, 0
     _put_answers(answers, points, cases, found, solve)
     good: Bools = found.status != 0
-    for reason, count in Counter(found.why[~good & (found.why != BEATEN)]).items():
+    for reason, count in Counter(found.why[~good]).items():
         handover.hand_over(reason, count)
     return good
 

@@ -39,6 +39,7 @@ from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.geometric.programs.polishing import UNCLEAR
 from solvers.geometric.programs.unbounded import at_open_ends, held_by_box, runaway
 from solvers.judgement import Judged, judge
+from solvers.many_points.blocks import BEATEN
 from solvers.mechanisms import sensitivity
 
 if TYPE_CHECKING:
@@ -63,7 +64,6 @@ IN_DOUBT = "limits of which it is not settled whether they bind"
 TIED = "designs equally good between which the tie rule did not decide"
 OTHER_TIES = "a tie rule that asks for what is not a posynomial"
 MISSED = "a design that misses a limit, or a gap that is not closed"
-BEATEN = "a bound that proves it worse than what is known beside it"
 SURELY_WORSE = 2e-6
 """Of the objective: what is worse by this is no part of the answer, whatever ties are granted."""
 NODES_BEFORE_PINNED = 400
@@ -224,6 +224,9 @@ def searched(
         r = branch.search(c, solve, value_only=not tied)
         met = r.status == gp.OPTIMAL
     s.nodes[points], s.why[points] = r.nodes, np.where(r.status == gp.INFEASIBLE, CONFLICT, UNSOLVED)
+    # what is not solved may be proved to be worse than something else all the same
+    open_ones = r.status == gp.FAILED
+    s.value[points[open_ones]] = r.bound[open_ones]
     none: Indices = points[r.status == gp.INFEASIBLE]
     c, r = divided.take(c, met), r.take(met)
     known = r.alone

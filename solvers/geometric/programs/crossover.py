@@ -30,8 +30,8 @@ WORKING_SETS = 5
 """Sets that are tried at each point: limits that come close to an optimum are few, and most first sets are right."""
 NEWTON_STEPS = 3
 """Newton steps for a set at most: the kernel ends within 1e-3, and each step squares the distance."""
-STATIONARY = 1e-10
-"""Slope of the Lagrangian function that counts as 0: a tenth of the smallest multiplier that counts as positive."""
+STATIONARY = SURELY
+"""Slope of the Lagrangian function that counts as 0: that of a limit whose multiplier does not count as positive."""
 LIMIT_ROUNDING = 1e-12
 """Value of a limit that counts as 0: some roundings of sums of logarithms of up to 1e3."""
 NEARBY_SOLUTION = 1e-2

@@ -58,13 +58,14 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
     active = (multipliers > FORCED) & (multipliers > -f[:, 1:])
     free = ~at_end & (c.high - c.low > 1e-13)
     first = _held(c, y, active, free)
-    # multiplier and slack of a limit that is hardly felt are both small: it is also taken to hold, if that fits better
-    unclear = doubtful(-f[:, 1:], multipliers, UNCLEAR) & ~active & (first.residual > SHARP_RESIDUAL)[:, None]
-    some = np.flatnonzero(unclear.any(1))
-    if some.size:
-        other = _held(take(c, some), y[some], (active | unclear)[some], free[some])
-        fits = (other.residual < FITS) & (other.multipliers.min(1) >= 0)
-        first.put(some[fits], other.take(fits))
+    # multiplier and slack of a limit that is hardly felt are both small: whether it holds is what fits better
+    small = doubtful(-f[:, 1:], multipliers, UNCLEAR) & (first.residual > SHARP_RESIDUAL)[:, None]
+    for held in (active | small, active & ~small):
+        some = np.flatnonzero((held != active).any(1) & (first.residual > SHARP_RESIDUAL))
+        if some.size:
+            other = _held(take(c, some), y[some], held[some], free[some])
+            fits = (other.residual < FITS) & (other.multipliers.min(1) >= 0)
+            first.put(some[fits], other.take(fits))
     # giving back the granted slack moves the goal by the price of the limits
     change = canon.values(c, first.y)[:, 0] - f[:, 0]
     near = change < LOST + 2 * FEASIBLE * multipliers.sum(1)

@@ -107,7 +107,7 @@ def is_program(question: Question) -> bool:
 
 def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:
     """Answer some points; tells which are answered."""
-    p = program(question)
+    p = _searched_to_rows(program(question))
     _check(p)
     made = _branches(p)
     found, levels, reached = [], [], np.full(len(points), np.inf)
@@ -136,6 +136,17 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
         loose = _branches(linear_conflicts.amounts_without_limits(p)) if p.amounts else made
         good[none] = linear_conflicts.told(answers, question, loose, points, none)
     return good
+
+
+def _searched_to_rows(p: Program) -> Program:
+    """A program in which no end of a search is nearer than the ends that rows imply, where these are known."""
+    # of an amount of which it is asked whether there is any, rows hold the end of the search
+    if p.amounts or not p.boxed.any():
+        return p
+    implied = row_ends.upper_ends(p.rows, p.low, p.endless, p.integer)
+    # what rows hold is not at an end twice as far
+    far = p.boxed & np.isfinite(implied) & (implied > p.high)
+    return replace(p, high=np.where(far, 2.0 * implied, p.high))
 
 
 def _branches(p: Program) -> list[Program]:
