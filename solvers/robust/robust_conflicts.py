@@ -19,10 +19,11 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Measured, Quantile
 from formulations.uncertainty.robust import Posed
-from formulations.uncertainty.wanted import Chance, Wanted, reached
+from formulations.uncertainty.wanted import Chance, Wanted, end_that_does, reached
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
-from scenarios.question import Objective, Question
+from scenarios.define import composed
+from scenarios.question import HALVINGS, Objective, Question
 from solvers import side_by_side
 from solvers.explaining import subsets
 from solvers.geometric.kernel import gp
@@ -85,6 +86,8 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
 
     def level(some: Points, name: str) -> np.ndarray:
         found, left = np.full(some.size, np.nan), np.arange(some.size)
+        if not _gives_by_factor(first, name):
+            return found
         stated = {r.key.side: r.key for r in asked.rows if r.key.name == name}
         # of two ends one gives and the other stays
         for side in ends_of(worlds, name):
@@ -112,6 +115,11 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
         lambda some: worlds.at_some(some).nominal,
         conflicts.FEW_SEARCHED,
     )
+
+
+def _gives_by_factor(question: Question, name: str) -> bool:
+    """Whether the factor by which a limit has to give is that of its end: of a difference or a logarithm it is not."""
+    return name != HALVINGS.name and not composed.may_be_negative(question.model, name)
 
 
 def _alike(worlds: Worlds, names: Collection[str]) -> tuple[Points, Points]:
@@ -247,6 +255,13 @@ def _eased_end(wanted: Wanted, key: RowKey, end: float) -> tuple[float | None, S
     eased = replace(wanted, eased=key)
     found = found_by(eased, tied=False).outcome
     if found.status is Status.OPTIMAL and found.x is not None:
+        if not _gives_by_factor(wanted.worlds.nominal, key.name):
+            value = end_that_does(eased, found.x)
+            if end or not value:
+                return value, Status.OPTIMAL
+            # beside 0 a difference is measured by its parts, which are not alike for all designs
+            changed = wanted.worlds.changed(lambda q: with_limit(q, key, value))
+            return _eased_end(replace(wanted, worlds=changed), key, value)
         factor = float(reached(eased, found.x).goal[0])
         return end * factor if key.side == "max" else end / factor, Status.OPTIMAL
     # whether nothing does or nothing was found is known only where the other limits are refuted
