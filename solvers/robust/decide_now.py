@@ -25,6 +25,7 @@ from scenarios.questions import question as question_of
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.drawing import box, draw, listed
 from scenarios.uncertainty.promises import promises
+from solvers.judgement import asked_limits
 from solvers.robust import chances, validation
 from solvers.robust.boxes import robust_box
 from solvers.robust.boxes.robust_box import Boxed
@@ -66,6 +67,9 @@ def _answered_and_validated(question: Question, *, fresh: bool, brief: bool) -> 
         return dataclasses.replace(
             solution, fresh=validated(question, solution.variables, solution.metrics)[0]
         )
+    if solution.status is Status.INFEASIBLE:
+        # limits on measures are no limits of any sample
+        return dataclasses.replace(solution, limits={**asked_limits(question), **solution.limits})
     return solution
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -40,17 +41,19 @@ def _found(wanted: Wanted, *, tied: bool) -> Found:
         return chances.found(wanted, tied=tied)
     why: list[str] = []
     linear = is_linear(question)
+    # of some limits of a question it is only asked whether they can hold, and at which value
+    lists = [lambda: scan.minimise(wanted)] if kept is None else []
     ways: list[Callable[[], Found]] = (
         [
             lambda: robust_program.minimise(worlds, measure, kept=kept, weigh=tied, tied=tied),
             lambda: each_sample.minimise(wanted),
-            lambda: scan.minimise(wanted),
+            *lists,
         ]
         if linear
         else [
             lambda: robust_geometric.minimise(robust.kept(robust.posed(worlds), kept), measure, tied=tied),
             lambda: robust_ratios.minimise(robust.kept(robust.posed(worlds), kept), measure),
-            lambda: scan.minimise(wanted),
+            *lists,
         ]
     )
     held: Found | None = None
@@ -63,7 +66,19 @@ def _found(wanted: Wanted, *, tied: bool) -> Found:
         if held.closed(question):
             return held
         break
-    return _by_boxes(wanted, held, why)
+    return _by_boxes(wanted, held, why) if lists else _by_boxes_or_lists(wanted, held, why)
+
+
+def _by_boxes_or_lists(wanted: Wanted, held: Found | None, why: list[str]) -> Found:
+    """Search boxes, which settle no ties, and try many designs only where these do not close a question."""
+    try:
+        found = _by_boxes(wanted, held, why)
+    except (NotPosynomial, CannotTake, OverflowError):
+        return scan.minimise(wanted)
+    if not found.closed(wanted.worlds.nominal):
+        with contextlib.suppress(CannotTake):
+            return scan.minimise(wanted)
+    return found
 
 
 def _evaluated(wanted: Wanted) -> Found:
