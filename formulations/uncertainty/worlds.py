@@ -174,7 +174,8 @@ class Worlds:
         def every(chosen: Mapping[str, str]) -> Question:
             left = fixed(self.every, chosen)
             # a machine's own number is not known either where it is uncertain
-            return replace(left, given={**left.given, **self.uncertain()})  # type: ignore[arg-type]
+            given: dict[str, Any] = {**left.given, **self.uncertain()}
+            return replace(left, given=given)
 
         return [
             (chosen, replace(self, nominal=nominal, every=every(chosen)))

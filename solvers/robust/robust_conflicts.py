@@ -194,7 +194,8 @@ def _why_of_listed(wanted: Wanted, names: tuple[str, ...], searched: Why) -> Why
         return subsets.why_listed(names, found.table, levels, found.ratios)
 
     def search(points: Points, free: Collection[str]) -> Codes:
-        return searched.met(points, np.tile([n not in free for n in names], (points.size, 1)))
+        rows = np.tile([n not in free for n in names], (points.size, 1))
+        return np.array(searched.met(points, rows), np.int8)
 
     searched = _by_programs(worlds, searched)
     decided = frozenset(d.name for d in worlds.nominal.decide).intersection(names)
