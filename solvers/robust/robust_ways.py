@@ -13,6 +13,7 @@ from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Quantile
 from formulations.uncertainty.wanted import Wanted, left_out
 from results.solution import Status
+from solvers import designs
 from solvers.outcome import Outcome
 from solvers.robust import chances, each_sample, robust_ratios, scan
 from solvers.robust.boxes import robust_boxes
@@ -42,7 +43,7 @@ def _found(wanted: Wanted, *, tied: bool) -> Found:
     why: list[str] = []
     linear = is_linear(question)
     # of some limits of a question it is only asked whether they can hold, and at which value
-    lists = [lambda: scan.minimise(wanted)] if kept is None else []
+    lists = [lambda: _by_list(wanted)] if kept is None else []
     ways: list[Callable[[], Found]] = (
         [
             lambda: robust_program.minimise(worlds, measure, kept=kept, weigh=tied, tied=tied),
@@ -67,6 +68,16 @@ def _found(wanted: Wanted, *, tied: bool) -> Found:
             return held
         break
     return _by_boxes(wanted, held, why) if lists else _by_boxes_or_lists(wanted, held, why)
+
+
+def _by_list(wanted: Wanted) -> Found:
+    """Try all designs, which settles ties too; of many it is first asked by boxes whether there is any that holds."""
+    if scan.listed(wanted).size > designs.TRIED_TOGETHER:
+        with contextlib.suppress(NotPosynomial, CannotTake, OverflowError):
+            found = robust_boxes.minimise(wanted)
+            if found.outcome.status is Status.INFEASIBLE:
+                return found
+    return scan.minimise(wanted)
 
 
 def _by_boxes_or_lists(wanted: Wanted, held: Found | None, why: list[str]) -> Found:

@@ -173,8 +173,8 @@ def mean(by_world: Array) -> Array:
 
 
 def minimise(wanted: Wanted) -> Found:
-    """Find the best of few designs. Raises CannotTake where there are too many."""
-    worlds, every = wanted.worlds, _listed(wanted)
+    """Find the best of all designs. Raises CannotTake where there are too many."""
+    worlds, every = wanted.worlds, listed(wanted)
     found = best(wanted, every)
     text = f"every design ({every.size}) evaluated in {worlds.words}"
     if found.first[0] < 0:
@@ -190,7 +190,7 @@ def minimise(wanted: Wanted) -> Found:
     return Found(outcome, ranges=ranges, left_out=what.left_out(wanted, x), unweighed=DISCRETE)
 
 
-def _listed(wanted: Wanted) -> designs.Grid:
+def listed(wanted: Wanted) -> designs.Grid:
     """Return all designs that may meet the limits; raises CannotTake where they cannot be listed.
 
     What breaks a limit in one world is not a design, so intervals may exclude what they exclude in the first.

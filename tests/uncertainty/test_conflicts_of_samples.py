@@ -12,6 +12,7 @@ from scipy.stats import qmc
 
 import dse
 from results.solution import Status
+from solvers.robust import scan
 
 SAMPLES = 16
 LOADS = 1 + 2 * qmc.Sobol(1, scramble=True, rng=np.random.default_rng(0)).random(SAMPLES)[:, 0]
@@ -75,3 +76,31 @@ def test_a_limit_on_a_measure_is_told_as_what_it_is():
     assert found.limits["mean_share"].side == "min"
     assert "≥ 2.202 (asked: ≥ 3)" in str(found)
     assert "if any value were allowed" not in str(found)
+
+
+def test_of_millions_of_designs_boxes_are_asked_before_a_list(monkeypatch: pytest.MonkeyPatch):
+    # of one card the mean is half of a load of 2, of at least two 2**0.5 times that, whatever else is decided
+    many = {"min": 2, "max": 5000, "integer": True}
+    question = {
+        **asked("0.5 * cards**0.5 * load + 0.1 / nodes", 0.0, measured=True),
+        "decide": {"nodes": many, "cards": many},
+        "define": {
+            "gain": "0.5 * load / nodes + 2 * nodes * load",
+            "share": "0.5 * cards**0.5 * load + 0.1 / nodes",
+        },
+        "objective": {
+            "maximize": "gain",
+            "measure": "mean",
+            "measures": {"mean_share": {"of": "share", "measure": "mean"}},
+        },
+        "limits": {"mean_share": {"max": 0.9}},
+    }
+
+    def tried(*_: object) -> None:
+        raise AssertionError("25 million designs were listed")
+
+    monkeypatch.setattr(scan, "best", tried)
+    found = dse.solve(question)
+    assert found.conflicts == (("mean_share",),)
+    right = 0.5 * 2**0.5 * LOADS.mean() + 0.1 / 5000
+    assert found.conflict["mean_share"] == pytest.approx(right, rel=1e-5)
