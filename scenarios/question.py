@@ -181,6 +181,19 @@ class Question:
         return (*self.ties, *(name for name in TIES if name not in self.ties))
 
 
+def large_are_good(question: Question, name: str) -> bool:
+    """Whether large values of a measure are the good ones, so that its worst are the small ones.
+
+    Its objective says so, else its own limit: those of a least value are the small ones. Of what is neither, or has
+    limits on both sides, the large values are bad, unless something is maximised.
+    """
+    goals = {o.name: o.maximize for o in question.objectives}
+    ends = [(x.minimum, x.maximum) for x in question.limits if x.name == name]
+    if name in goals or not ends:
+        return goals.get(name, any(goals.values()))
+    return all(high is None for _, high in ends)
+
+
 def has_asked_gaps(d: Decision) -> bool:
     """Whether its gaps are what the user asked for: a menu of divisors says what the number is."""
     return d.menu is None and (d.values is not None or (d.integer and not d.count))

@@ -286,6 +286,12 @@ class Search:
             settled = self.ask(other, {g.name: v for g, v in kept.items() if g is not other})
             if settled.status in ANSWERED and not self._is_as_good(found, settled, other):
                 found = settled
+            if settled.status is Status.ERROR and found.status is Status.OPTIMAL:
+                # best for its own objective, but perhaps dominated
+                text = (
+                    f"{found.certificate}; whether a design as good is better for {other.name} is not known"
+                )
+                found = replace(found, status=Status.FEASIBLE, certificate=text)
         return found
 
     def _extent(self, place: int) -> tuple[float, float]:

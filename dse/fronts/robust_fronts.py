@@ -103,8 +103,7 @@ def finished(found: Front, trouble: Sequence[str] = ()) -> Front:
 
 
 def _validated(question: Question, solution: Solution) -> Solution:
-    asked, _ = decide_now.parted(question)
-    return replace(solution, fresh=decide_now.validated(asked, solution.variables, solution.metrics)[0])
+    return replace(solution, fresh=decide_now.validated(question, solution.variables, solution.metrics)[0])
 
 
 def with_fresh(dataset: xr.Dataset, found: Front) -> xr.Dataset:

@@ -113,18 +113,12 @@ def reached(wanted: Wanted, x: Mapping[str, Any]) -> Reached:
     worlds = wanted.worlds
     at = judged(worlds, {n: np.atleast_1d(np.asarray(v, float))[:, None] for n, v in x.items()})
     capped = {c.key for c in worlds.caps}
-    rows: dict[RowKey, Array] = {}
-    together: list[list[Array]] = [[] for _ in wanted.chances]
+    rows, together = dict[RowKey, Array](), _ratios_of_chances(wanted, at)
     for key, values in at.ratios.items():
-        if key == wanted.eased or not wanted.counts(key.name):
-            continue
-        groups = [] if key in capped else wanted.failing(key.name)
-        by_world = values if groups else differing(values)
-        ratio = np.where(np.isnan(by_world), np.inf, by_world)
-        for g in groups:
-            together[g].append(ratio)
-        if not groups:
-            rows[key] = ratio.max(-1)
+        certain = key in capped or not wanted.failing(key.name)
+        if certain and key != wanted.eased and wanted.counts(key.name):
+            by_world = differing(values)
+            rows[key] = np.where(np.isnan(by_world), np.inf, by_world).max(-1)
     for g, (c, ratios) in enumerate(zip(wanted.chances, together, strict=True)):
         if ratios:
             name = RowKey(" and ".join(c.names), f"chance {g}")
@@ -137,6 +131,32 @@ def reached(wanted: Wanted, x: Mapping[str, Any]) -> Reached:
         return Reached(rows, np.zeros(len(next(iter(at.metrics.values())))), at)
     goal = wanted.measure.value(at.objective, maximize=wanted.sign < 0)
     return Reached(rows, np.asarray(worlds.at_points(goal[..., None])[..., 0]), at)
+
+
+def end_that_does(wanted: Wanted, x: Mapping[str, float]) -> float:
+    """Return what the end of the limit that gives, on a metric, would have to be at one design.
+
+    Its factor says so only of what cannot be negative.
+    """
+    key, worlds = wanted.eased, wanted.worlds
+    assert key is not None, "some limit gives"
+    at, sign = judged(worlds, x), -1.0 if key.side == "min" else 1.0
+    values = sign * at.metrics[key.name][..., : worlds.count_of(key.name)]
+    own = np.where(np.isnan(values), np.inf, values)
+    return sign * float(_factor(wanted, key.name, own, _ratios_of_chances(wanted, at)))
+
+
+def _ratios_of_chances(wanted: Wanted, at: Judged) -> list[list[Array]]:
+    """Of what may fail the ratios of its limits in each world, but for the limit that gives."""
+    capped, together = {c.key for c in wanted.worlds.caps}, list[list[Array]]()
+    for c in wanted.chances:
+        own = [
+            ratio
+            for key, ratio in at.ratios.items()
+            if key.name in c.names and key not in capped and key != wanted.eased and wanted.counts(key.name)
+        ]
+        together.append([np.where(np.isnan(ratio), np.inf, ratio) for ratio in own])
+    return together
 
 
 def _exceeded_level(values: Array, count: int) -> Array:

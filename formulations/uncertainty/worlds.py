@@ -170,8 +170,15 @@ class Worlds:
 
     def choices(self) -> list[tuple[Mapping[str, str], Worlds]]:
         """Go through the combinations of what is chosen among names, each with the worlds it leaves."""
+
+        def every(chosen: Mapping[str, str]) -> Question:
+            left = fixed(self.every, chosen)
+            # a machine's own number is not known either where it is uncertain
+            given: dict[str, Any] = {**left.given, **self.uncertain()}
+            return replace(left, given=given)
+
         return [
-            (chosen, replace(self, nominal=nominal, every=fixed(self.every, dict(chosen))))
+            (chosen, replace(self, nominal=nominal, every=every(chosen)))
             for chosen, nominal in combinations(self.nominal)
         ]
 

@@ -188,16 +188,24 @@ def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
     return why_listed(names, t, at, ratios)
 
 
-def why_listed(names: tuple[str, ...], t: Table, at: Mapping[str, Any], ratios: Mapping[RowKey, Any]) -> Why:
+def why_listed(
+    names: tuple[str, ...],
+    t: Table,
+    at: Mapping[str, Any],
+    ratios: Mapping[RowKey, Any],
+    decided: frozenset[str] = frozenset(),
+    search: Search = lambda points, _: np.full(points.size, CANNOT_HOLD),
+) -> Why:
     """What tells why none of the designs of a table meets all limits, where these are all designs there are.
 
-    Of one point, or of as many as ``ratios`` have rows.
+    Of one point, or of as many as ``ratios`` have rows. Of designs beyond the bounds on what is ``decided`` the
+    ``search`` tells. The value of such a bound that would do is not among those told.
     """
     count = max((len(r) for r in map(np.atleast_2d, map(plain, ratios.values()))), default=1)
-    shape, none = (count, t.size), frozenset[str]()
+    shape = (count, t.size)
     masks = broken(ratios, names, shape)
     masks = np.unique(masks)[None] if count == 1 else masks
-    known = Known(names, masks, True, none, lambda points, _: np.full(points.size, CANNOT_HOLD))
+    known = Known(names, masks, True, decided, search)
 
     def values(points: Points, wanted: Sequence[str]) -> Mapping[str, Any]:
         return {n: listed_value(t, at, ratios, n, shape)[points] for n in wanted}

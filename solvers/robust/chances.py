@@ -79,12 +79,11 @@ def may_fail(question: Question, promise: Promise, size: int, convex: bool | Non
     subsets of linear spaces*, Adv. Geom. 12, 2012; Calafiore, *Random convex programs*, SIAM J. Optim. 20, 2010, has
     the count for it) where all limits and the objective are convex, more of them as many programs as they have
     combinations; whichever lets more fail. So do names.
-    Raises TooFew where there are fewer samples than even none of which may fail.
+    Raises TooFew where there are fewer samples than a confidence needs even where none may fail.
     """
     p, sure = promise.probability, promise.confidence
     if sure <= 0.0:
-        if size < estimates.samples_needed(p, 1, 0.0):
-            raise TooFew(_few(promise, size, estimates.samples_needed(p, 1, 0.0)))
+        # a file's own probability has samples enough; of a quantile that asks for all samples none may fail
         return estimates.plainly(size, p)
     real, names, values = _sizes_of_decisions(question)
     ways = [(real, names * math.prod(values))]

@@ -20,11 +20,12 @@ from formulations.uncertainty.worlds import SAMPLE, Cap, Worlds, of_values
 from results.solution import Solution, Status
 from results.telling.fresh import Fresh
 from scenarios.distributions import Marginal, Measure
-from scenarios.question import Question, fixed
+from scenarios.question import Question, fixed, large_are_good
 from scenarios.questions import question as question_of
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.drawing import box, draw, listed
 from scenarios.uncertainty.promises import promises
+from solvers.judgement import asked_limits
 from solvers.robust import chances, validation
 from solvers.robust.boxes import robust_box
 from solvers.robust.boxes.robust_box import Boxed
@@ -59,13 +60,16 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
 
 
 def _answered_and_validated(question: Question, *, fresh: bool, brief: bool) -> Solution:
-    question, caps = parted(question)
-    samples = dataclasses.replace(sampled(question), caps=caps)
-    solution = _answer_over_samples(question, samples, question.measure or AT_WORST, brief=brief)
+    asked, caps = parted(question)
+    samples = dataclasses.replace(sampled(asked), caps=caps)
+    solution = _answer_over_samples(asked, samples, asked.measure or AT_WORST, brief=brief)
     if fresh and solution.status in (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED):
         return dataclasses.replace(
             solution, fresh=validated(question, solution.variables, solution.metrics)[0]
         )
+    if solution.status is Status.INFEASIBLE:
+        # limits on measures are no limits of any sample
+        return dataclasses.replace(solution, limits={**asked_limits(question), **solution.limits})
     return solution
 
 
@@ -96,9 +100,14 @@ def validated(
 ) -> list[Fresh]:
     """Judge a design in samples that it was not chosen on, or one at each of N points.
 
-    ``question``: as ``parted`` returns it, of N points with ``Many`` numbers (N, 1); ``design``: what is decided, then
-    (N, 1) too; ``metrics``: what the measures came to in the samples.
+    ``question``: of N points with ``Many`` numbers (N, 1); ``design``: what is decided, then (N, 1) too; ``metrics``:
+    what the measures came to in the samples.
     """
+    told = {
+        n: validation.Chosen(m, large_are_good(question, n), (metrics or {}).get(n, math.nan))
+        for n, m in question.measures.items()
+    }
+    question, _ = parted(question)
     uncertain = question.uncertainty
     seed = uncertain.sampling.seed + validation.VALIDATION_SEED
     values = draw(uncertain, validation.FRESH, method="random", seed=seed)
@@ -108,7 +117,6 @@ def validated(
     measure = question.measure
     of = {measure.level or 0.0} if measure is not None and measure.kind == "quantile" else set()
     promised = [p for p in promises(question) if not question.measures.keys() & p.names]
-    told = {n: (m, (metrics or {}).get(n, math.nan)) for n, m in question.measures.items()}
     return validation.validated(worlds, numbers, promised, seed, sorted({*validation.QUANTILES, *of}), told)
 
 

@@ -35,7 +35,7 @@ from formulations.uncertainty.wanted import Chance, Level, Wanted
 from formulations.uncertainty.worlds import SAMPLE, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
 from scenarios.distributions import Measure
-from scenarios.question import Question
+from scenarios.question import Question, large_are_good
 from scenarios.uncertainty import uncertain_words
 from solvers import beyond, choices
 from solvers.certain import as_closed, called_by_name, units, without_design
@@ -211,7 +211,12 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
         nominal = {n: v for n, v in alone.items() if n not in own}
     limits = {evaluation.label(k, at.ratios): _state(worlds, k, at, x, found) for k in at.ratios}
     nominal = {n: v for n, v in nominal.items() if n not in question.measures}
-    told_of = {n: measured_value(worlds, n, at.metrics[n]) for n in question.measures if n in at.metrics}
+    every = worlds.with_caps_in_each()
+    told_of = {
+        n: measured_value(worlds, n, at.metrics[n], large_are_good=large_are_good(every, n))
+        for n in question.measures
+        if n in at.metrics
+    }
     solution = Solution(
         outcome.status,
         objective=objective,
@@ -280,14 +285,10 @@ def weighing(measure: Measure) -> Measured:
     return MEAN if measure.kind == "mean" else WORST
 
 
-def measured_value(worlds: Worlds, name: str, values: Array) -> float:
-    """Return the measure of a metric that stands for one; the worst side is that of the objective, or of its limit."""
-    question = worlds.nominal
-    sides = {c.name: c.side == "min" for c in worlds.caps}
-    goals = {o.name: o.maximize for o in question.objectives}
-    maximize = goals.get(name, sides.get(name, any(goals.values())))
+def measured_value(worlds: Worlds, name: str, values: Array, *, large_are_good: bool) -> float:
+    """Return the measure of a metric that stands for one."""
     counted = np.broadcast_to(values, (worlds.size,))[: worlds.measured]
-    return float(weighing(question.measures[name]).value(counted, maximize=maximize))
+    return float(weighing(worlds.nominal.measures[name]).value(counted, maximize=large_are_good))
 
 
 def _tails(worlds: Worlds, v: Array) -> tuple[float, float]:
@@ -316,7 +317,7 @@ def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: 
         value = float(cap.level(at.metrics[key.name][: worlds.measured]))
     elif key.name in question.measures:
         # a quantile is a limit that may fail, and its value is that of no sample
-        value = measured_value(worlds, key.name, at.metrics[key.name])
+        value = measured_value(worlds, key.name, at.metrics[key.name], large_are_good=key.side == "min")
         slack = (bound - value if key.side == "max" else value - bound) / (abs(bound) or 1.0)
     unit = evaluation.quantity(question.model, key.name).unit
     return LimitState(

@@ -19,10 +19,11 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Measured, Quantile
 from formulations.uncertainty.robust import Posed
-from formulations.uncertainty.wanted import Chance, Wanted, reached
+from formulations.uncertainty.wanted import Chance, Wanted, end_that_does, reached
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
-from scenarios.question import Objective, Question
+from scenarios.define import composed
+from scenarios.question import HALVINGS, Objective, Question
 from solvers import side_by_side
 from solvers.explaining import subsets
 from solvers.geometric.kernel import gp
@@ -42,8 +43,22 @@ def why(wanted: Wanted) -> Why:
     worlds = ends.farther(worlds) if ends.holds_whole(worlds.nominal) else worlds
     # where nothing is to be best every measure asks the same
     asked = replace(wanted, worlds=worlds, measure=WORST)
-    names = breakable_limits(worlds)
-    listed = _why_of_listed(asked, names)
+    names, unknown, together = breakable_limits(worlds), set[str](), bool(divided.shape(worlds.every))
+
+    def met(points: Points, rows: np.ndarray) -> Codes:
+        if together:
+            # asked point by point
+            return np.full(points.size, conflicts.NOT_KNOWN, np.int8)
+        return np.array(side_by_side.run([partial(_met_by, asked, names, row) for row in rows]), np.int8)
+
+    def values(points: Points, wanted: Sequence[str]) -> Mapping[str, np.ndarray]:
+        if together:
+            return {n: np.full(points.size, np.nan) for n in wanted}
+        return of_each(lambda n: _feasible_value(asked, n, frozenset(names), unknown))(points, wanted)
+
+    few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
+    told = Why(names, met, values, lambda _: worlds.nominal, few, ended=ended)
+    listed = _why_of_listed(asked, names, told)
     if listed is not None:
         return listed
     if worlds.points > 1:
@@ -52,25 +67,32 @@ def why(wanted: Wanted) -> Why:
     try:
         posed = robust.posed(worlds)
         if asked.chances and levels.takes(Master(posed, WORST), asked.chances):
-            return _told(why_together(posed, worlds.nominal, asked.chances), asked)
+            return _told(why_together(posed, worlds.nominal, asked.chances), told)
     except (NotPosynomial, CannotTake):
         pass
+    return told
 
-    def met_by(row: np.ndarray) -> int:
-        kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
-        status = found_by(replace(asked, kept=kept), tied=False).outcome.status
-        if status in (Status.OPTIMAL, Status.FEASIBLE):
-            return conflicts.CAN_HOLD
-        return conflicts.CANNOT_HOLD if status is Status.INFEASIBLE else conflicts.NOT_KNOWN
 
-    unknown = set[str]()
-    values = of_each(lambda n: _feasible_value(asked, n, frozenset(names), unknown))
-    few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
+def _met_by(asked: Wanted, names: Sequence[str], row: np.ndarray) -> int:
+    """Whether some of the limits can hold together; of what is decided the others are bounds that do not count."""
+    kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
+    free = frozenset(names) - kept
 
-    def met(_: Points, rows: np.ndarray) -> np.ndarray:
-        return np.array(side_by_side.run([partial(met_by, row) for row in rows]), np.int8)
+    def without(question: Question) -> Question:
+        decide = (replace(d, minimum=None, maximum=None) if d.name in free else d for d in question.decide)
+        own = {d.name for d in question.decide} & free
+        return replace(
+            question, decide=tuple(decide), limits=tuple(x for x in question.limits if x.name not in own)
+        )
 
-    return Why(names, met, values, lambda _: worlds.nominal, few, ended=ended)
+    try:
+        alone = replace(asked, worlds=asked.worlds.changed(without), kept=kept)
+        status = found_by(alone, tied=False).outcome.status
+    except (NotPosynomial, CannotTake, OverflowError):
+        return conflicts.NOT_KNOWN
+    if status in (Status.OPTIMAL, Status.FEASIBLE):
+        return conflicts.CAN_HOLD
+    return conflicts.CANNOT_HOLD if status is Status.INFEASIBLE else conflicts.NOT_KNOWN
 
 
 def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve: Solver = gp.solve) -> Why:
@@ -85,6 +107,8 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
 
     def level(some: Points, name: str) -> np.ndarray:
         found, left = np.full(some.size, np.nan), np.arange(some.size)
+        if not _gives_by_factor(first, name):
+            return found
         stated = {r.key.side: r.key for r in asked.rows if r.key.name == name}
         # of two ends one gives and the other stays
         for side in ends_of(worlds, name):
@@ -114,6 +138,11 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
     )
 
 
+def _gives_by_factor(question: Question, name: str) -> bool:
+    """Whether the factor by which a limit has to give is that of its end: of a difference or a logarithm it is not."""
+    return name != HALVINGS.name and not composed.may_be_negative(question.model, name)
+
+
 def _alike(worlds: Worlds, names: Collection[str]) -> tuple[Points, Points]:
     """Tell points apart by what is given and by these limits (see ``divided.alike``)."""
     ends = {f"{n} {side}": end for n in names for side, end in ends_of(worlds, n).items()}
@@ -135,31 +164,80 @@ def _merged(asked: Posed, first: Question, key: RowKey, points: Points) -> tuple
     return own, which, np.ones(kinds.size)
 
 
-def _told(why: Why, asked: Wanted) -> Why:
-    """The same for one question, of which boxes tell the values that programs do not."""
-    unknown = set[str]()
+def _told(why: Why, searched: Why, but: Collection[str] = ()) -> Why:
+    """The same for one question, where a search tells the values that are not known, and those of ``but``."""
 
     def values(points: Points, names: Sequence[str]) -> Mapping[str, np.ndarray]:
         found = dict(why.values(points, names))
-        rest = [n for n, v in found.items() if np.isnan(v).any()]
-        kept = frozenset(why.names)
-        return {**found, **of_each(lambda n: _feasible_value(asked, n, kept, unknown))(points, rest)}
+        rest = [n for n, v in found.items() if np.isnan(v).any() or n in but]
+        return {**found, **searched.values(points, rest)}
 
-    return replace(why, values=values, ended=lambda: frozenset(unknown))
+    return replace(why, values=values, ended=searched.ended)
 
 
-def _why_of_listed(wanted: Wanted, names: tuple[str, ...]) -> Why | None:
-    """The same of few designs, each judged once in every world; None where one number does not judge a limit."""
+def _why_of_listed(wanted: Wanted, names: tuple[str, ...], searched: Why) -> Why | None:
+    """The same of few designs, each judged once in every world; None where one number does not judge a limit.
+
+    ``searched``: what tells of designs beyond the bounds on what is decided, of one point.
+    """
     worlds = wanted.worlds
     two_ends = any(len(ends_of(worlds, x.name)) > 1 for x in worlds.nominal.limits)
     if wanted.chances or two_ends or not scan.few(worlds):
         return None
     try:
-        table, levels, ratios = worst.worst(worlds)
+        found = worst.worst(worlds)
     except OverflowError:
         # whether it matters for some of the limits is asked set by set
         return None
-    return subsets.why_listed(names, table, {k.name: v for k, v in levels.items()}, ratios)
+    levels = {k.name: v for k, v in found.levels.items()}
+    if found.beyond:
+        return subsets.why_listed(names, found.table, levels, found.ratios)
+
+    def search(points: Points, free: Collection[str]) -> Codes:
+        rows = np.tile([n not in free for n in names], (points.size, 1))
+        return np.array(searched.met(points, rows), np.int8)
+
+    searched = _by_programs(worlds, searched)
+    decided = frozenset(d.name for d in worlds.nominal.decide).intersection(names)
+    listed = subsets.why_listed(names, found.table, levels, found.ratios, decided, search)
+    return _told(listed, searched, decided)
+
+
+def _by_programs(worlds: Worlds, searched: Why) -> Why:
+    """The same as ``searched``, of points whose designs are judged in columns, too, first by programs if there are."""
+
+    def in_rows(question: Question) -> Question:
+        return divided.with_each_number(
+            question, lambda v: Many(v.values.reshape(-1, 1)) if isinstance(v, Many) else v
+        )
+
+    def first(question: Question) -> Question:
+        return divided.with_each_number(
+            question, lambda v: float(v.values.flat[0]) if isinstance(v, Many) else v
+        )
+
+    if worlds.caps:
+        return searched
+    try:
+        if divided.shape(worlds.every):
+            rows = replace(worlds.changed(in_rows), near=None)
+            posed = robust.posed_at_points(rows, first(worlds.nominal))
+        else:
+            posed = robust.posed(worlds)
+        if not levels.takes(Master(posed, WORST), ()):
+            return searched
+    except (NotPosynomial, CannotTake):
+        return searched
+    programs = why_together(posed, first(worlds.nominal), ())
+
+    def met(points: Points, rows: np.ndarray) -> Codes:
+        found = np.array(programs.met(points, rows), np.int8)
+        left = np.flatnonzero(found == conflicts.NOT_KNOWN)
+        if left.size:
+            found[left] = searched.met(points[left], rows[left])
+        return found
+
+    return replace(_told(programs, searched), met=met)
 
 
 def breakable_limits(worlds: Worlds) -> tuple[str, ...]:
@@ -188,7 +266,8 @@ def _feasible_value(wanted: Wanted, name: str, names: frozenset[str], unknown: s
                 if by_itself
                 else _eased_end(asked, RowKey(name, side), end)
             )
-        except (NotPosynomial, CannotTake):
+        except (NotPosynomial, CannotTake, OverflowError):
+            # beyond a bound that gives, designs may leave the range of floats
             value, status = None, Status.ERROR
         unknown.update([name] if status not in (Status.OPTIMAL, Status.INFEASIBLE) else [])
         if value is not None:
@@ -247,6 +326,13 @@ def _eased_end(wanted: Wanted, key: RowKey, end: float) -> tuple[float | None, S
     eased = replace(wanted, eased=key)
     found = found_by(eased, tied=False).outcome
     if found.status is Status.OPTIMAL and found.x is not None:
+        if not _gives_by_factor(wanted.worlds.nominal, key.name):
+            value = end_that_does(eased, found.x)
+            if end or not value:
+                return value, Status.OPTIMAL
+            # beside 0 a difference is measured by its parts, which are not alike for all designs
+            changed = wanted.worlds.changed(lambda q: with_limit(q, key, value))
+            return _eased_end(replace(wanted, worlds=changed), key, value)
         factor = float(reached(eased, found.x).goal[0])
         return end * factor if key.side == "max" else end / factor, Status.OPTIMAL
     # whether nothing does or nothing was found is known only where the other limits are refuted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Quantile
 from formulations.uncertainty.wanted import Wanted, left_out
 from results.solution import Status
+from solvers import designs
 from solvers.outcome import Outcome
 from solvers.robust import chances, each_sample, robust_ratios, scan
 from solvers.robust.boxes import robust_boxes
@@ -40,17 +42,19 @@ def _found(wanted: Wanted, *, tied: bool) -> Found:
         return chances.found(wanted, tied=tied)
     why: list[str] = []
     linear = is_linear(question)
+    # of some limits of a question it is only asked whether they can hold, and at which value
+    lists = [lambda: _by_list(wanted)] if kept is None else []
     ways: list[Callable[[], Found]] = (
         [
             lambda: robust_program.minimise(worlds, measure, kept=kept, weigh=tied, tied=tied),
             lambda: each_sample.minimise(wanted),
-            lambda: scan.minimise(wanted),
+            *lists,
         ]
         if linear
         else [
             lambda: robust_geometric.minimise(robust.kept(robust.posed(worlds), kept), measure, tied=tied),
             lambda: robust_ratios.minimise(robust.kept(robust.posed(worlds), kept), measure),
-            lambda: scan.minimise(wanted),
+            *lists,
         ]
     )
     held: Found | None = None
@@ -63,7 +67,29 @@ def _found(wanted: Wanted, *, tied: bool) -> Found:
         if held.closed(question):
             return held
         break
-    return _by_boxes(wanted, held, why)
+    return _by_boxes(wanted, held, why) if lists else _by_boxes_or_lists(wanted, held, why)
+
+
+def _by_list(wanted: Wanted) -> Found:
+    """Try all designs, which settles ties too; of many it is first asked by boxes whether there is any that holds."""
+    if scan.listed(wanted).size > designs.TRIED_TOGETHER:
+        with contextlib.suppress(NotPosynomial, CannotTake, OverflowError):
+            found = robust_boxes.minimise(wanted)
+            if found.outcome.status is Status.INFEASIBLE:
+                return found
+    return scan.minimise(wanted)
+
+
+def _by_boxes_or_lists(wanted: Wanted, held: Found | None, why: list[str]) -> Found:
+    """Search boxes, which settle no ties, and try many designs only where these do not close a question."""
+    try:
+        found = _by_boxes(wanted, held, why)
+    except (NotPosynomial, CannotTake, OverflowError):
+        return scan.minimise(wanted)
+    if not found.closed(wanted.worlds.nominal):
+        with contextlib.suppress(CannotTake):
+            return scan.minimise(wanted)
+    return found
 
 
 def _evaluated(wanted: Wanted) -> Found:

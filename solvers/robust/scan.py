@@ -173,8 +173,8 @@ def mean(by_world: Array) -> Array:
 
 
 def minimise(wanted: Wanted) -> Found:
-    """Find the best of few designs. Raises CannotTake where there are too many."""
-    worlds, every = wanted.worlds, _listed(wanted)
+    """Find the best of all designs. Raises CannotTake where there are too many."""
+    worlds, every = wanted.worlds, listed(wanted)
     found = best(wanted, every)
     text = f"every design ({every.size}) evaluated in {worlds.words}"
     if found.first[0] < 0:
@@ -190,7 +190,7 @@ def minimise(wanted: Wanted) -> Found:
     return Found(outcome, ranges=ranges, left_out=what.left_out(wanted, x), unweighed=DISCRETE)
 
 
-def _listed(wanted: Wanted) -> designs.Grid:
+def listed(wanted: Wanted) -> designs.Grid:
     """Return all designs that may meet the limits; raises CannotTake where they cannot be listed.
 
     What breaks a limit in one world is not a design, so intervals may exclude what they exclude in the first.
@@ -239,10 +239,12 @@ def _refuse_lost(wanted: Wanted, every: designs.Grid, places: Points, at: Judged
 
     What has no value by 0/0 or by the logarithm of what is negative is not a design.
     """
-    may_fail, told = max((c.may_fail for c in wanted.chances), default=0), taken
-    for ratio in (r for k, r in at.ratios.items() if wanted.counts(k.name)):
-        few = differing(ratio)
-        told = told | _flat(surely_broken(few, may_fail * few.shape[-1] // ratio.shape[-1]), taken.size)
+    told = taken
+    for key, ratio in at.ratios.items():
+        if wanted.counts(key.name) and key != wanted.eased:
+            few, groups = differing(ratio), wanted.failing(key.name)
+            may_fail = min((wanted.chances[g].may_fail for g in groups), default=0)
+            told = told | _flat(surely_broken(few, may_fail * few.shape[-1] // ratio.shape[-1]), taken.size)
     if not told.all() and evaluation.beyond_floats(
         wanted.worlds.every, columns(every, every.at(places[~told]))
     ):

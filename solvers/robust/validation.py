@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dse.system.arrays import Indices, Points
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.grids import divided
@@ -36,20 +37,28 @@ WORKED_OUT = 0.5
 """Share of a model's metrics that is worked out in all samples as a rule: what is asked for, and before it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A measure that has a name: which values are its bad ones, and what it ``was`` where the design was chosen."""
+
+    measure: Measure
+    large_are_good: bool
+    was: float
+
+
 def validated(
     fresh: Worlds,
     design: Mapping[str, Any],
     promises: Sequence[Promise],
     seed: int,
     quantiles: Sequence[float] = QUANTILES,
-    measures: Mapping[str, tuple[Measure, float]] | None = None,
+    measures: Mapping[str, Chosen] | None = None,
 ) -> list[Fresh]:
     """Judge a design in fresh worlds, or one at each of many points.
 
     ``fresh``: independent random worlds, of the choices that the design made among names. ``design``: a number for each
-    decided quantity, of N points (N, 1). ``quantiles``: which of the objective are told. ``measures``: what each name
-    is that stands for a measure, and what it was in the samples that the design was chosen on. A limit holds to 1e-8,
-    as everywhere.
+    decided quantity, of N points (N, 1). ``quantiles``: which of the objective are told. ``measures``: those that have
+    names. A limit holds to 1e-8, as everywhere.
     """
     first, which = divided.alike(fresh.nominal, design)
     step = max(worlds.NUMBERS_AT_ONCE // fresh.size, 1)
@@ -82,17 +91,16 @@ def _told(
     shape: tuple[int, int],
     found: Fresh,
     quantiles: Sequence[float],
-    named: Mapping[str, tuple[Measure, float]],
+    named: Mapping[str, Chosen],
 ) -> list[Fresh]:
     """Say of each of a few kinds of points how the objective is distributed, and what measures come to."""
     goal = next((o.name for o in question.objectives[:1] if o.name not in named), None)
     values = None if goal is None else _full(evaluation.objective(question, x, metrics), shape)
-    maximize = any(o.maximize for o in question.objectives)
-    measured = [(n, m, was, _full(metrics[n], shape)) for n, (m, was) in named.items() if n in metrics]
+    measured = [(n, was, _full(metrics[n], shape)) for n, was in named.items() if n in metrics]
     return [
         replace(
             _distributed(found, None if values is None else values[i], quantiles),
-            measures={n: _measured(m, v[i], was, maximize=maximize) for n, m, was, v in measured},
+            measures={n: _measured(was, v[i]) for n, was, v in measured},
         )
         for i in range(shape[0])
     ]
@@ -102,7 +110,7 @@ def _kept(
     holds: Mapping[str, Array],
     points: int,
     promises: Sequence[Promise],
-    named: Mapping[str, tuple[Measure, float]],
+    named: Mapping[str, Chosen],
     size: int,
 ) -> Iterator[tuple[Kept, ...]]:
     """Go through some points: how often the limits hold together that promises are about, and each other one."""
@@ -137,9 +145,10 @@ def _distributed(found: Fresh, values: Array | None, quantiles: Sequence[float])
     return replace(found, mean=estimates.mean(finite), quantiles=every, finite=finite.size / values.size)
 
 
-def _measured(measure: Measure, values: Array, was: float, *, maximize: bool) -> Estimate:
-    """Estimate a measure in fresh samples; of the worst, in which share of them nothing is worse than it ``was``."""
-    losses, sign = (-values, -1.0) if maximize else (values, 1.0)
+def _measured(chosen: Chosen, values: Array) -> Estimate:
+    """Estimate a measure in fresh samples; of the worst, in which share of them nothing is worse than it was."""
+    measure, was = chosen.measure, chosen.was
+    losses, sign = (-values, -1.0) if chosen.large_are_good else (values, 1.0)
     if measure.kind == "worst":
         return _share_estimate(losses <= sign * was + HOLDS * abs(was), losses.size)
     if measure.kind == "mean":
@@ -150,7 +159,7 @@ def _measured(measure: Measure, values: Array, was: float, *, maximize: bool) ->
         if measure.kind == "quantile"
         else estimates.tail(losses, level)
     )
-    return Estimate(-of.value, -of.high, -of.low) if maximize else of
+    return Estimate(-of.value, -of.high, -of.low) if chosen.large_are_good else of
 
 
 def _holding(

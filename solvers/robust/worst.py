@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dse.system.arrays import Array, Bools
+from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.row_keys import RowKey
@@ -16,25 +17,32 @@ from solvers import designs
 from solvers.designs import Table
 from solvers.robust import scan
 
-Worst = tuple[Table, dict[RowKey, Array], dict[RowKey, Array]]
-"""Few designs, and of each limit the number that it limits, where it is worst, and its ratio there (N, D).
 
-A limit on a measure has the number that the measure comes to.
-"""
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """Few designs at N points, judged where each limit is nearest to broken.
+
+    ``levels`` and ``ratios`` (N, D): the number that a limit limits, and its ratio, in its worst world; of a limit on a
+    measure the number that this comes to. ``beyond``: whether these are all designs whatever the bounds on what is
+    decided; else those within them.
+    """
+
+    table: Table
+    levels: dict[RowKey, Array]
+    ratios: dict[RowKey, Array]
+    beyond: bool
 
 
 def worst(worlds: Worlds) -> Worst:
     """Judge few designs at N points, to tell which limits can hold together.
 
-    Bounds on listed values are limits like others: values beyond them are tried, too, as far as they are few. Raises
+    Bounds on decided numbers are limits like others: values beyond them are tried, too, where they are few. Raises
     OverflowError where floats end before it is clear whether a design breaks a limit.
     """
     every = designs.beyond_bounds(worlds.nominal)
-    if (
-        every is None
-        or every.size > designs.TRIED_TOGETHER
-        or every.size * worlds.size > scan.MOST_SCANNED // 10
-    ):
+    few = designs.TRIED_TOGETHER, scan.MOST_SCANNED // (10 * worlds.size)
+    beyond = every is not None and every.size <= min(few)
+    if not beyond:
         every = designs.widest(worlds.nominal)
     assert every is not None, "they are few"
     parts, places = list[dict[RowKey, tuple[Array, Array]]](), np.arange(every.size)
@@ -48,7 +56,7 @@ def worst(worlds: Worlds) -> Worst:
     levels, ratios = (
         {key: np.concatenate([p[key][i] for p in parts], axis=1) for key in parts[0]} for i in range(2)
     )
-    return Table(worlds.nominal, every.designs(places)), levels, ratios
+    return Worst(Table(worlds.nominal, every.designs(places)), levels, ratios, beyond)
 
 
 def _judged(

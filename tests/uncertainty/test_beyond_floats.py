@@ -10,6 +10,7 @@ import pytest
 
 import dse
 from formulations.uncertainty.measures import MEAN, Weighing, cvar
+from results.solution import Status
 
 ASKED: dict[str, Any] = {
     "model": "nbody",
@@ -66,7 +67,9 @@ def test_a_broken_limit_is_broken_whatever_else_overflows() -> None:
     found = dse.solve(
         asked(BEYOND[0], {"minimize": "odd", "measure": "mean"}, {"time": {"max": "1 ns"}}, uncertain=WORLDS)
     )
-    assert (found.status.value, found.conflicts) == ("infeasible", (("time",),))
+    # more processors, and more words than may be replicated, would be fast enough together
+    clash = (("time", "processors"), ("time", "replication"))
+    assert (found.status.value, found.conflicts) == ("infeasible", clash)
 
 
 def test_nothing_divided_by_nothing_is_no_design() -> None:
@@ -81,3 +84,47 @@ def test_a_measure_of_what_is_no_number_is_none(measure: Weighing) -> None:
     values = np.array([[1.0, 2.0, math.nan, 4.0], [1.0, 2.0, 3.0, 4.0]])
     assert np.isnan(measure.value(values)).tolist() == [True, False]
     assert np.isnan(measure.value(values, maximize=True)).tolist() == [True, False]
+
+
+SERVING: dict[str, Any] = {
+    "model": "transformer_inference",
+    "given": {
+        "layers": 80,
+        "hidden": 8192,
+        "heads": 64,
+        "kv_heads": 8,
+        "ffn": 28672,
+        "gated": "on",
+        "vocabulary": 128256,
+        "prompt": 4000,
+        "output": 100,
+        "request_rate": 60,
+        "tensor_parallel": 8,
+        "batch": 32,
+    },
+    "decide": {"replicas": {"min": 1, "max": 40, "integer": True}},
+    "uncertain": {"request_rate": {"loguniform": [30, 120]}, "sampling": {"samples": 32}},
+    "objective": {"minimize": "latency", "measure": "mean"},
+    "limits": {
+        "time_per_output_token": {"max": 0.2871},
+        "energy_per_token": {"max": 21.61, "probability": 0.75, "confidence": 0},
+    },
+}
+"""Too many requests for 40 replicas of the older machine in a few of the samples: there their wait has no end."""
+
+
+def test_what_fails_in_some_samples_is_no_design_where_another_limit_may_fail():
+    alone = dse.solve({**SERVING, "machine": "dgx-a100-bf16"})
+    assert alone.status is Status.INFEASIBLE
+    assert alone.conflicts == (("replicas", "served"),)
+    assert alone.conflict["replicas"] is not None
+    needed = {"replicas": {"min": 1, "max": alone.conflict["replicas"], "integer": True}}
+    more = {**SERVING, "machine": "dgx-a100-bf16", "decide": needed}
+    assert "served" not in {n for c in dse.solve(more).conflicts for n in c}
+
+
+def test_a_choice_without_a_design_leaves_the_other_its_optimum():
+    names = ["dgx-h100-bf16", "dgx-a100-bf16"]
+    both = dse.solve({**SERVING, "decide": {**SERVING["decide"], "machine": {"values": names}}})
+    assert both.status is Status.OPTIMAL
+    assert both.objective == dse.solve({**SERVING, "machine": names[0]}).objective

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from plain_roofline import PRICE, TWO_UNCERTAIN
+from plain_roofline import PRICE, RUN, TWO_UNCERTAIN
 from scipy.stats import qmc
 
 import dse
 from dse.commands.commandline import main
+from results.solution import Solution, Status
 from scenarios import ScenarioError
+from scenarios.question import Question
+from solvers.robust import decide_now
 
 SAMPLES = 128
 QUESTION: dict[str, Any] = {
@@ -273,3 +276,43 @@ def test_the_command_tells_samples_and_world_apart(tmp_path: Path):
     assert "10000 fresh samples" in " ".join(ran.output.split())
     head = table.read_text().splitlines()[0]
     assert "two_fresh_low" in head
+
+
+FEW = {
+    **RUN,
+    "given": {**RUN["given"], "load": 2.0},
+    "decide": {
+        n: {"min": 1, "max": m, "integer": True} for n, m in {"nodes": 6, "cards": 30, "disks": 6}.items()
+    },
+    "define": {"size": "(nodes + cards + disks) * load", "speed": "(10 * nodes + 1 / disks) * load"},
+    "uncertain": {"load": {"values": [1, 2, 3]}, "sampling": {"samples": 3}},
+    "objective": {
+        "maximize": ["whole", "sure"],
+        "measures": {"whole": {"of": "size", "measure": "mean"}, "sure": {"of": "speed", "quantile": 0.7}},
+    },
+}
+"""Three samples: 70 % of them are all three."""
+
+
+def test_a_quantile_that_asks_for_all_of_few_samples_has_a_whole_front():
+    # with six nodes and thirty cards each disk more is more size and less speed
+    found = dse.front(FEW)
+    np.testing.assert_array_equal(found["disks"].values, range(6, 0, -1))
+    assert (found["nodes"].values == 6).all()
+    assert (found["cards"].values == 30).all()
+    assert (found["status"].values == 1).all()
+
+
+def test_a_point_is_not_optimal_where_the_second_question_of_its_ties_has_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    answer_now = decide_now.answer_now
+
+    def only_without_limits(question: Question, **options: bool) -> Solution:
+        return Solution(Status.ERROR) if question.limits else answer_now(question, **options)
+
+    monkeypatch.setattr(decide_now, "answer_now", only_without_limits)
+    found = dse.front({**FEW, "decide": {n: {"values": [1, 2, 3]} for n in ("nodes", "cards", "disks")}})
+    # three disks and three cards are not better for "sure" than any other cards: one of them is handed out
+    dominated = found.isel(front=found["sure"].values.argmax())
+    assert dominated["status"] != 1

@@ -22,7 +22,7 @@ from formulations.grids import divided
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.worlds import NUMBERS_AT_ONCE
 from scenarios.distributions import Measure
-from scenarios.question import Question
+from scenarios.question import Question, large_are_good
 from scenarios.uncertainty.drawing import box, draw
 
 CHECK = "the check of designs for many worlds"
@@ -141,7 +141,6 @@ def _check_metrics(
     question: Question, nominal: Mapping[str, Any], sampled: Mapping[str, Any], told: Told
 ) -> None:
     """Judge stored metrics: means of the ``nominal`` ones, and measures by their definition over the ``sampled``."""
-    sign = -1.0 if any(o.maximize for o in question.objectives) else 1.0
     # which case holds has no mean, and is not stored where worlds differ in it
     cases = {q.name for q in question.model.metrics if q.flags}
     for variable in told.part.variables("metric"):
@@ -155,6 +154,7 @@ def _check_metrics(
                 mean = np.where(np.ptp(values, axis=-1) > 0, stored, mean)
             told.differ(variable.name, (stored, mean))
         elif name in sampled:
+            sign = -1.0 if large_are_good(question, name) else 1.0
             level = _measure_of_losses(question.measures[name], sign * np.atleast_2d(sampled[name]))
             if level is not None:
                 told.differ(variable.name, (stored, sign * level))
