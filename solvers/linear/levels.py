@@ -7,15 +7,19 @@ Branch and bound over levels finds the optimum (``solvers.linear.program_boxes``
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from dse.system.arrays import Array
 from formulations import evaluation
-from formulations.programs.program import Program, of_products
+from formulations.programs.program import LEVEL, Program, of_products
+from formulations.row_keys import RowKey
 from results.solution import Status
 from scenarios.question import Question
 from solvers.linear import milp, programs
+from solvers.linear.linear_program import ratio_at
 
 LEAST_END = 1e-300
 """Where what has no least end above 0 begins."""
@@ -40,6 +44,17 @@ def ends(question: Question) -> dict[str, tuple[float, float]]:
         # where the other limits allow none there is none at any level
         found[name] = (low, max(1.0 / one, low)) if max(one, other) < math.inf else (1.0, 1.0)
     return found
+
+
+def at_design(p: Program, u: Array, names: Sequence[str], low: Array, high: Array) -> tuple[Array, Array]:
+    """Return between which levels limits on products, by their names, hold at a design u: B, and 1 over A.
+
+    ``p``: the program of a box of levels from ``low`` to ``high``, which has A at the former and B at the latter.
+    """
+    rows = {key: ratio_at(p.numerators[i], p.denominators[i], u) for i, key in enumerate(p.keys) if key}
+    least = high * [float(rows[RowKey(n, LEVEL)]) for n in names]
+    most = low / [float(rows[RowKey(n, "max")]) for n in names]
+    return np.asarray(least), np.asarray(most)
 
 
 def _least(p: Program) -> float:

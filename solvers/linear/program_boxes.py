@@ -107,11 +107,14 @@ class _Split:
             return inside[half], inside[half + 1]
         return (math.floor(middle), math.floor(middle) + 1.0) if d.integer else (middle, middle)
 
-    def halves(self, k: int, low: Array, high: Array) -> tuple[Array, Array]:
-        """Boxes cut in two along number k, the lower halves first."""
+    def halves(self, k: int, low: Array, high: Array, at: Array) -> tuple[Array, Array]:
+        """Boxes cut in two along number k, the lower halves first; ``at``: where, NaN for their middles."""
         first, second = high.copy(), low.copy()
         for i in np.flatnonzero(low[:, k] < high[:, k]):
-            first[i, k], second[i, k] = self.cut(k, low[i, k], high[i, k])
+            if low[i, k] < at[i, k] < high[i, k]:
+                first[i, k] = second[i, k] = at[i, k]
+            else:
+                first[i, k], second[i, k] = self.cut(k, low[i, k], high[i, k])
         return np.concatenate([low, second]), np.concatenate([first, high])
 
     def points(self) -> Array | None:
@@ -220,12 +223,16 @@ def _loosest(p: Program, box: int, count: int) -> Program:
 
 @dataclass(slots=True)
 class _Search:
-    """Boxes that may hold something better, and the best design so far, at ``t``; ``closed``: the others' bound."""
+    """Boxes that may hold something better, and the best design so far, at ``t``; ``closed``: the others' bound.
+
+    ``at``: where boxes are cut next, NaN for their middles.
+    """
 
     of: _Split
     low: Array
     high: Array
     bound: Array
+    at: Array
     best: float = math.inf
     t: Array | None = None
     closed: float = math.inf
@@ -255,11 +262,14 @@ class _Search:
 
     def halve(self, now: Indices) -> None:
         """Halve some of the boxes, each along the number that raises the bounds of both halves most."""
-        low, high, known = self.low[now], self.high[now], self.bound[now]
+        low, high, known, at = self.low[now], self.high[now], self.bound[now], self.at[now]
         kept = np.setdiff1d(np.arange(len(self.bound)), now)
-        self.low, self.high, self.bound = self.low[kept], self.high[kept], self.bound[kept]
-        cuts = [self.of.halves(k, low, high) for k in range(low.shape[1])]
-        bounds = np.array([self.bounds(*cut, np.tile(known, 2)).reshape(2, -1) for cut in cuts])
+        self.low, self.high = self.low[kept], self.high[kept]
+        self.bound, self.at = self.bound[kept], self.at[kept]
+        cuts = [self.of.halves(k, low, high, at) for k in range(low.shape[1])]
+        told = [self.bounds(*cut, np.tile(known, 2)) for cut in cuts]
+        bounds = np.array([bound.reshape(2, -1) for bound, _ in told])
+        places = np.array([place.reshape(2, *low.shape) for _, place in told])
         raised = np.where(np.isfinite(known), np.minimum(bounds, LARGEST_RISE) - known, 0.0)
         wide = np.log(high / low).T
         every = np.arange(len(now))
@@ -268,30 +278,41 @@ class _Search:
         by = order[-1]
         ends = np.array(cuts).reshape(len(cuts), 2, 2, *low.shape)[by, :, :, every]
         for half in (0, 1):
-            self.keep(ends[:, 0, half], ends[:, 1, half], bounds[by, half, every])
+            self.keep(ends[:, 0, half], ends[:, 1, half], bounds[by, half, every], places[by, half, every])
 
-    def keep(self, low: Array, high: Array, bound: Array) -> None:
-        """Keep the boxes that may hold something better, and try a design in each."""
+    def keep(self, low: Array, high: Array, bound: Array, at: Array) -> None:
+        """Keep the boxes that may hold something better, and try a design in each; ``at``: where they are cut."""
         done = (bound >= self.enough) | (high <= low * NO_WIDER).all(axis=1)
         self.closed = min([self.closed, *bound[done]])
-        low, high = low[~done], high[~done]
+        low, high, bound, at = (a[~done] for a in (low, high, bound, at))
         self.low, self.high = np.concatenate([self.low, low]), np.concatenate([self.high, high])
-        self.bound = np.append(self.bound, bound[~done])
+        self.bound, self.at = np.append(self.bound, bound), np.concatenate([self.at, at])
         if len(low):
-            self.learn(self.of.middles(low, high))
+            self.learn(np.where(np.isnan(at), self.of.middles(low, high), at))
 
-    def bounds(self, low: Array, high: Array, known: Array) -> Array:
-        """Bounds of boxes, each no less than one that is known."""
+    def bounds(self, low: Array, high: Array, known: Array) -> tuple[Array, Array]:
+        """Bounds of boxes, each no less than one that is known, and where they are best cut (NaN: in the middle)."""
         self.boxes += len(low)
-        return np.array([self._bound(p, k) for p, k in zip(self.of.programs(low, high), known, strict=True)])
+        at = np.full(low.shape, np.nan)
+        boxes = zip(self.of.programs(low, high), known, low, high, at, strict=True)
+        return np.array([self._bound(*box) for box in boxes]), at
 
-    def _bound(self, p: Program, known: float) -> float:
-        """The least that the designs of a box come to; infinite where it is proved that there are none."""
+    def _bound(self, p: Program, known: float, low: Array, high: Array, at: Array) -> float:
+        """The least that the designs of a box come to; infinite where it is proved that there are none.
+
+        Puts in ``at`` the levels at which a cut leaves the best design of the program in neither half.
+        """
         divisible = replace(p, integer=np.zeros_like(p.integer))
         for asked in (divisible, p) if p.integer.any() else (p,):
-            known = max(known, self._least(asked).bound)
+            found = self._least(asked)
+            known = max(known, found.bound)
             if known >= self.enough:
                 break
+            if self.of.levels and found.u is not None:
+                least, most = levels.at_design(p, found.u, [d.name for d in self.of.numbers], low, high)
+                at[...] = np.where(least > most * (1.0 + SLACK), np.sqrt(least * most), np.nan)
+                if asked is p and (least <= most * (1.0 + SLACK)).all():
+                    self._learn(least, found)
         return known
 
     def _least(self, p: Program) -> Result:
@@ -302,10 +323,10 @@ class _Search:
             return found
         if milp_conflicts.least_violation(p, whole=bool(p.integer.any())) > SLACK:
             return replace(found, bound=math.inf)
-        # too little is missed for a proof: what designs come to that miss as little
+        # too little is missed for a proof: what designs come to that miss as little, of which one may hold
         rows = n.rows.copy()
         rows[:, -1] -= 2.0 * SLACK * milp_conflicts.sizes_of_rows(p)[0]
-        return replace(found, bound=milp.least(p, replace(n, rows=rows), *aim).bound)
+        return milp.least(p, replace(n, rows=rows), *aim)
 
 
 def minimise(question: Question) -> Outcome | None:
@@ -322,13 +343,13 @@ def minimise(question: Question) -> Outcome | None:
 
 def _minimised(split: _Split) -> Outcome | None:
     low, high = split.low[None], split.high[None]
-    s = _Search(split, low[:0], high[:0], np.zeros(0))
+    s = _Search(split, low[:0], high[:0], np.zeros(0), low[:0])
     points = split.points()
     if points is not None:
         s.close(points)
         return _outcome(s)
     s.learn(np.array(list(itertools.product(*zip(split.low, split.high, strict=True)))))
-    s.keep(low, high, s.bounds(low, high, np.array([-math.inf])))
+    s.keep(low, high, *s.bounds(low, high, np.array([-math.inf])))
     deadline, wanted = time.monotonic() + SEARCH_SECONDS, bool(split.question.objectives)
     most = MOST_BOXES_OF_NUMBERS if wanted else FEW_BOXES
     while len(s.bound) and s.boxes < most and time.monotonic() < deadline and (wanted or s.t is None):
