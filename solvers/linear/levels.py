@@ -23,6 +23,8 @@ from solvers.linear.linear_program import ratio_at
 
 LEAST_END = 1e-300
 """Where what has no least end above 0 begins."""
+WIDEST = 1e-6
+"""Part of a level below which a box is cut near its upper end."""
 
 
 def ends(question: Question) -> dict[str, tuple[float, float]]:

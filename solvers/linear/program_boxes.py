@@ -52,8 +52,6 @@ HALVED_TOGETHER = 16
 """Boxes that are halved in a round: their programs are written at once."""
 SEARCH_SECONDS = 30.0
 LARGEST_RISE = 1e300
-WIDEST = 1e-6
-"""Part of a level below which a box is cut near its upper end."""
 NO_WIDER = 1.0 + 1e-15
 """Factor between the ends of a box that is a point."""
 
@@ -100,7 +98,7 @@ class _Split:
     def cut(self, k: int, low: float, high: float) -> tuple[float, float]:
         """Up to where, and from where on, the halves of what number k may be go."""
         # a level may have no least end
-        d, middle = self.numbers[k], math.sqrt(max(low, WIDEST * high if self.levels else low) * high)
+        d, middle = self.numbers[k], math.sqrt(max(low, levels.WIDEST * high if self.levels else low) * high)
         if d.values is not None:
             inside = [v for v in d.values if low <= v <= high]
             half = (len(inside) - 1) // 2
@@ -271,8 +269,7 @@ class _Search:
         bounds = np.array([bound.reshape(2, -1) for bound, _ in told])
         places = np.array([place.reshape(2, *low.shape) for _, place in told])
         raised = np.where(np.isfinite(known), np.minimum(bounds, LARGEST_RISE) - known, 0.0)
-        wide = np.log(high / low).T
-        every = np.arange(len(now))
+        wide, every = np.log(high / low).T, np.arange(len(now))
         # of as good ones the number with the widest ends; one that has a single value is none to cut
         order = np.lexsort((wide, raised.sum(axis=1), raised.min(axis=1), wide > 0.0), axis=0)
         by = order[-1]
@@ -282,7 +279,9 @@ class _Search:
 
     def keep(self, low: Array, high: Array, bound: Array, at: Array) -> None:
         """Keep the boxes that may hold something better, and try a design in each; ``at``: where they are cut."""
-        done = (bound >= self.enough) | (high <= low * NO_WIDER).all(axis=1)
+        # levels closer together than what limits are granted are one
+        narrow = 1.0 + SLACK if self.of.levels else NO_WIDER
+        done = (bound >= self.enough) | (high <= low * narrow).all(axis=1)
         self.closed = min([self.closed, *bound[done]])
         low, high, bound, at = (a[~done] for a in (low, high, bound, at))
         self.low, self.high = np.concatenate([self.low, low]), np.concatenate([self.high, high])
@@ -300,7 +299,7 @@ class _Search:
     def _bound(self, p: Program, known: float, low: Array, high: Array, at: Array) -> float:
         """The least that the designs of a box come to; infinite where it is proved that there are none.
 
-        Puts in ``at`` the levels at which a cut leaves the best design of the program in neither half.
+        Puts in ``at`` where a cut leaves the best design in neither half, where all numbers are whole.
         """
         divisible = replace(p, integer=np.zeros_like(p.integer))
         for asked in (divisible, p) if p.integer.any() else (p,):
@@ -308,11 +307,12 @@ class _Search:
             known = max(known, found.bound)
             if known >= self.enough:
                 break
-            if self.of.levels and found.u is not None:
+            if self.of.levels and asked is p and found.u is not None:
                 least, most = levels.at_design(p, found.u, [d.name for d in self.of.numbers], low, high)
-                at[...] = np.where(least > most * (1.0 + SLACK), np.sqrt(least * most), np.nan)
-                if asked is p and (least <= most * (1.0 + SLACK)).all():
-                    self._learn(least, found)
+                if (whole := p.integer.all()) and (least > most * (1.0 + SLACK)).any():
+                    at[...] = np.sqrt(least * most)
+                elif (least <= most * (1.0 + SLACK * whole)).all():
+                    self._learn(np.sqrt(least * most), found)
         return known
 
     def _least(self, p: Program) -> Result:
@@ -323,10 +323,11 @@ class _Search:
             return found
         if milp_conflicts.least_violation(p, whole=bool(p.integer.any())) > SLACK:
             return replace(found, bound=math.inf)
-        # too little is missed for a proof: what designs come to that miss as little, of which one may hold
+        # too little is missed for a proof: what designs come to that miss as little, of whole numbers by rounding
         rows = n.rows.copy()
         rows[:, -1] -= 2.0 * SLACK * milp_conflicts.sizes_of_rows(p)[0]
-        return milp.least(p, replace(n, rows=rows), *aim)
+        eased = milp.least(p, replace(n, rows=rows), *aim)
+        return eased if p.integer.all() else replace(found, bound=eased.bound)
 
 
 def minimise(question: Question) -> Outcome | None:
