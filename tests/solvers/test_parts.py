@@ -15,6 +15,7 @@ from results.solution import Solution, Status
 from scenarios.question import Question
 from scenarios.questions import question
 from solvers import choices
+from solvers.geometric.points import holding
 from solvers.many_points.by_choice import ByChoice, Part
 from solvers.mechanisms import parts
 
@@ -87,7 +88,7 @@ def test_the_bound_of_a_block_is_that_of_all_choices():
         Part({named.name: name}, {}, Known({n: np.array(v) for n, v in own.items()}))
         for name, own in zip(named.choices, numbers, strict=False)
     ]
-    arrays, left = ByChoice(grid, tuple(ways), None).solve(plan, (slice(0, 3),))
+    arrays, left = ByChoice(grid, tuple(ways), None, holding.can_hold).solve(plan, (slice(0, 3),))
     assert not left.any()
     np.testing.assert_array_equal(arrays["objective"], [3.0, 3.0, 3.0])
     np.testing.assert_array_equal(arrays["bound"], [3.000001, 3.0, 3.000001])
