@@ -52,8 +52,7 @@ HALVED_TOGETHER = 16
 """Boxes that are halved in a round: their programs are written at once."""
 SEARCH_SECONDS = 30.0
 LARGEST_RISE = 1e300
-NO_WIDER = 1.0 + 1e-15
-"""Factor between the ends of a box that is a point."""
+NO_WIDER = 1.0 + 1e-15  # between the ends of a box that is a point
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,9 @@ class _Split:
     @property
     def names(self) -> str:
         """What the boxes are boxes of, in words."""
-        return ", ".join(f"a factor of {d.name}" if self.levels else d.name for d in self.numbers)
+        return ", ".join(
+            f"the level of a factor of {d.name}" if self.levels else d.name for d in self.numbers
+        )
 
     def programs(self, low: Array, high: Array) -> list[Program]:
         """For each box (N, numbers) the program that allows the designs of all its points."""
@@ -95,9 +96,10 @@ class _Split:
         p = program(question, made, levels=of if self.levels else {})
         return [_loosest(p, k, len(low)) for k in range(len(low))]
 
-    def cut(self, k: int, low: float, high: float) -> tuple[float, float]:
-        """Up to where, and from where on, the halves of what number k may be go."""
-        # a level may have no least end
+    def cut(self, k: int, low: float, high: float, at: float = math.nan) -> tuple[float, float]:
+        """Up to where, and from where on, the halves of what number k may be go; ``at``: where they should meet."""
+        if low < at < high:
+            return at, at
         d, middle = self.numbers[k], math.sqrt(max(low, levels.WIDEST * high if self.levels else low) * high)
         if d.values is not None:
             inside = [v for v in d.values if low <= v <= high]
@@ -109,10 +111,7 @@ class _Split:
         """Boxes cut in two along number k, the lower halves first; ``at``: where, NaN for their middles."""
         first, second = high.copy(), low.copy()
         for i in np.flatnonzero(low[:, k] < high[:, k]):
-            if low[i, k] < at[i, k] < high[i, k]:
-                first[i, k] = second[i, k] = at[i, k]
-            else:
-                first[i, k], second[i, k] = self.cut(k, low[i, k], high[i, k])
+            first[i, k], second[i, k] = self.cut(k, low[i, k], high[i, k], at[i, k])
         return np.concatenate([low, second]), np.concatenate([first, high])
 
     def points(self) -> Array | None:
@@ -255,7 +254,9 @@ class _Search:
             self.closed = min(self.closed, found.bound)
 
     def _learn(self, t: Array, found: Result) -> None:
-        if found.u is not None and (found.value < self.best or self.t is None):
+        if found.end is End.UNBOUNDED:
+            self.best, self.t = -math.inf, t
+        elif found.u is not None and (found.value < self.best or self.t is None):
             self.best, self.t = found.value, t
 
     def halve(self, now: Indices) -> None:
@@ -363,8 +364,7 @@ def _outcome(s: _Search) -> Outcome | None:
     if s.t is None:
         if left < math.inf or s.of.searched:
             return None
-        given = f"by bounds of programs in which every limit may give (boxes: {s.boxes})"
-        text = f"no design with any {s.of.names}, {given}"
+        text = f"no design, whatever {s.of.names}, by bounds of programs whose limits may give (boxes: {s.boxes})"
         return Outcome(Status.INFEASIBLE, certificate=text, solver=programs.SOLVER)
     t = _smallest_as_good(s, s.t)
     at = dict(zip((d.name for d in s.of.numbers), t.tolist(), strict=True))
@@ -372,9 +372,9 @@ def _outcome(s: _Search) -> Outcome | None:
     p = program(evaluation.nearest(s.of.at(at)), searched=True, levels=at if s.of.levels else {})
     chosen = programs.optimise(p)
     settled = chosen.outcome
-    if settled.x is None or settled.status is Status.UNBOUNDED:
-        return None
-    if chosen.best is not None and chosen.best.value > designs.as_good_as(s.best):
+    if settled.status is Status.UNBOUNDED:
+        return settled
+    if settled.x is None or (chosen.best is not None and chosen.best.value > designs.as_good_as(s.best)):
         return None
     x = at | dict(settled.x)
     x = {d.name: x[d.name] for d in s.of.question.decide}

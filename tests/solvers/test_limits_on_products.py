@@ -12,7 +12,7 @@ from results.solution import Status
 from scenarios.question import OPTIMAL_GAP, Limit
 from solvers.answer import answer
 
-BY_LEVELS = "branch and bound over a factor of energy_delay"
+BY_LEVELS = "branch and bound over the level of a factor of energy_delay"
 SEED = st.integers(0, 10**6)
 
 
@@ -91,3 +91,10 @@ def test_a_budget_without_other_limits_needs_no_end_of_counts() -> None:
     assert s.status is Status.OPTIMAL
     assert BY_LEVELS in s.certificate
     assert s.metrics["energy_delay"] <= 1e10 * (1 + 1e-8)
+
+
+def test_less_time_within_a_budget_has_no_end() -> None:
+    """More blocks are faster and need no more energy times time: that is told at once, not by intervals."""
+    s = answer(kinds(3, 8).question("time", Limit("energy_delay", maximum=1e10)), neighbours=False)
+    assert s.status is Status.UNBOUNDED
+    assert s.runaway.startswith("count.")
