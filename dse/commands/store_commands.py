@@ -122,7 +122,7 @@ def show_audit(told: dict[str, Any]) -> None:
 def left_over(points: int, reasons: Mapping[str, int]) -> str:
     """Say how many points were solved one by one, and why."""
     if not points:
-        return f"a method for many points at once was abandoned: {handover.words(reasons)}"
+        return f"not all of it at once: {handover.words(reasons)}"
     why = f": {handover.words(reasons)}" if reasons else ""
     return f"{plural(points, 'point')} solved one by one{why}"
 
