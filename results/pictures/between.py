@@ -100,4 +100,4 @@ def _enclosure_label(dataset: xr.Dataset) -> str:
     width = dataset.attrs.get(WIDTH)
     if width is None or not np.isfinite(width):
         return INSIDE
-    return f"{INSIDE} (within {100 * float(width):.2g} %)" if width > 0 else EXACT
+    return f"{INSIDE} (within {100 * float(width):.3g} %)" if width > 0 else EXACT
