@@ -136,7 +136,8 @@ class _Split:
 def _split(question: Question) -> _Split | None:
     """Tell the numbers that a program depends on, as few as may be, from those of the program itself."""
     with suppress(NotPosynomial):
-        return _with_levels(question)
+        if (found := _with_levels(question)) is not None:
+            return found
     asked = [*(x.name for x in question.limits), *(x.name for x in question.objectives)]
     if question.idle or HALVINGS.name in asked or any(d.choices is not None for d in question.decide):
         return None
@@ -280,13 +281,14 @@ class _Search:
 
     def keep(self, low: Array, high: Array, bound: Array, at: Array) -> None:
         """Keep the boxes that may hold something better, and try a design in each; ``at``: where they are cut."""
-        # levels closer together than what limits are granted are one
-        narrow = 1.0 + SLACK if self.of.levels else NO_WIDER
+        narrow = 1.0 + SLACK if self.of.levels else NO_WIDER  # such levels are one
         done = (bound >= self.enough) | (high <= low * narrow).all(axis=1)
         self.closed = min([self.closed, *bound[done]])
         low, high, bound, at = (a[~done] for a in (low, high, bound, at))
-        self.low, self.high = np.concatenate([self.low, low]), np.concatenate([self.high, high])
-        self.bound, self.at = np.append(self.bound, bound), np.concatenate([self.at, at])
+        self.low, self.high, self.at = map(
+            np.concatenate, ([self.low, low], [self.high, high], [self.at, at])
+        )
+        self.bound = np.append(self.bound, bound)
         if len(low):
             self.learn(np.where(np.isnan(at), self.of.middles(low, high), at))
 
