@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dse.fronts import bands, front_curves
+from dse.fronts import bands, front_curves, listed_fronts
 from dse.fronts.bands import Band, Corner
 from dse.fronts.enclosure import COINCIDENT, ENCLOSURE_POINTS
 from dse.fronts.front_search import Front, Search
@@ -32,13 +32,17 @@ def find(search: Search, points: int | None, most: int, tolerance: float | None 
 
     Of whole numbers that have many values, and where fewer points are asked for than there are designs, it is a number
     of its points, spread evenly. ``points``: how many; where segments can be cut, how many at least; ``most``: how many
-    at most if cutting makes them, or a ``tolerance`` asks for them.
+    at most if cutting makes them, or a ``tolerance`` asks for them. Of three objectives and more it is exact where all
+    designs are listed and few.
     """
+    if len(search.question.objectives) > 2:
+        return listed_fronts.find(search, points, most)
     owners = program_front.owners(search.question)
     if not owners:
         found = program_front.listed(search.question, search.count)
         # without any design, why is told by the search
-        return None if found is None or not found.pieces else _front_of_answers(search, found, points, most)
+        shown = found is not None and 0 < len(found.pieces) <= max(points or 0, most)
+        return _front_of_answers(search, found, points, most) if found is not None and shown else None
     found = program_front.enumerated(owners, search.count)
     if found is None and not _all_wanted(owners, points, tolerance):
         return _front_by_halving(search, points or (most if tolerance else ENCLOSURE_POINTS), tolerance)

@@ -35,14 +35,20 @@ def solution(front: ProgramFront, vertex: Vertex) -> Solution:
     """
     owner = front.owners[vertex.owner]
     x = owner.design(vertex)
-    first, second = owner.question.objectives
-    level = {**x, **evaluation.metrics(owner.question, x)}[second.name]
-    question = at_level(owner.question, first, {second.name: level})
-    solver = SOLVER if owner.pair is not None else ""
-    outcome = Outcome(Status.OPTIMAL, x, front.bound(vertex), PROVEN.format(front.method), solver)
-    found = checked(question, outcome)
+    found = stated(owner, x, front.bound(vertex), front.method, SOLVER if owner.pair is not None else "")
     if owner.pair is not None and owner.program is not None and not owner.program.integer.any():
+        second = owner.question.objectives[1].name
+        level = {**found.metrics, **x}[second]
         found = replace(found, limits=_sloped(owner, vertex, level, found.limits))
+    return found
+
+
+def stated(owner: Owner, x: Mapping[str, float], bound: float, method: str, solver: str = "") -> Solution:
+    """A design of a front as the answer for the first objective with all others limited to their values there."""
+    first, *others = owner.question.objectives
+    at = {**x, **evaluation.metrics(owner.question, x)}
+    question = at_level(owner.question, first, {g.name: at[g.name] for g in others})
+    found = checked(question, Outcome(Status.OPTIMAL, dict(x), bound, PROVEN.format(method), solver))
     return called_by_name(question, replace(found, variables={**x, **owner.chosen}), found.units)
 
 

@@ -36,7 +36,7 @@ PROVED_APART = 2 * program_search.SEARCH_STEP
 
 # 16 settings for each of 5 phases and all of 20 regions are within it
 MOST_COMBINED = 2**20
-TRIED_COMBINATIONS = 20_000
+TRIED_COMBINATIONS = 2**20
 """Combinations of a question that is no program, beyond which points of its front are searched."""
 ROW_HOLDS = 1e-9
 DISTINCT_DIGITS = 12
@@ -180,7 +180,16 @@ def enumerated(owners: tuple[Owner, ...], report: Callable[[], None] = lambda: N
 
 def listed(question: Question, report: Callable[[], None] = lambda: None) -> ProgramFront | None:
     """The complete set of a question of any equations whose combinations are few; None of others."""
-    if len(question.objectives) != 2 or not designs.plain(question) or question.search is not None:
+    found = few_designs(question) if len(question.objectives) == 2 else None
+    return None if found is None else _of_lists(*found, report)
+
+
+def few_designs(question: Question) -> tuple[list[Owner], list[Grid]] | None:
+    """Every combination of names, each with all its designs; None where something has no list, or they are many.
+
+    None, too, where nothing is decided: the one design is no front.
+    """
+    if not designs.plain(question) or question.search is not None:
         return None
     owners, menus = list[Owner](), list[Grid]()
     ways = combinations(question) if choices.categorical(question) else iter([({}, question)])
@@ -194,8 +203,7 @@ def listed(question: Question, report: Callable[[], None] = lambda: None) -> Pro
             return None
         owners.append(Owner(asked, chosen, None, None))
         menus.append(of)
-    # where nothing is decided the one point is no answer
-    return _of_lists(owners, menus, report) if any(o.question.decide for o in owners) else None
+    return (owners, menus) if any(o.question.decide for o in owners) else None
 
 
 def _of_lists(owners: Sequence[Owner], menus: Sequence[Grid], report: Callable[[], None]) -> ProgramFront:
@@ -240,8 +248,8 @@ def listed_points(question: Question, of: Grid, owner: int, report: Callable[[],
     one with the smaller decided quantities, in the order of the file, is kept.
     """
     left, kept = Table(question, {n: np.zeros(0) for n in of.names}), np.zeros((0, 2))
-    for part in of.parts(question):
-        at = _coordinates(part)
+    for part in enumeration.parts(question, of):
+        at = coordinates(part)
         near = ~_clearly_worse(at, kept)
         left, kept = left.joined(part.take(near)), np.concatenate([kept, at[near]])
         best = _undominated(kept)
@@ -254,13 +262,13 @@ def listed_points(question: Question, of: Grid, owner: int, report: Callable[[],
     return envelope.points([Piece(v, v) for v in vertices])
 
 
-def _coordinates(t: Table) -> Array:
-    """Both objectives of some designs, to be small; infinite where a limit is broken."""
+def coordinates(t: Table) -> Array:
+    """The objectives of some designs, to be small; infinite where a limit is broken."""
     at, ratios = enumeration.numbers(t, t.question, ONE)
-    shape = (1, t.size)
-    both = np.stack([full(enumeration.minimised(t, at, k), shape)[0] for k in range(2)], axis=1)
-    allowed = (enumeration.excess(ratios, shape)[0] <= ROW_HOLDS) & np.isfinite(both).all(axis=1)
-    return np.where(allowed[:, None], both, np.inf)
+    shape, goals = (1, t.size), range(len(t.question.objectives))
+    every = np.stack([full(enumeration.minimised(t, at, k), shape)[0] for k in goals], axis=1)
+    allowed = (enumeration.excess(ratios, shape)[0] <= ROW_HOLDS) & np.isfinite(every).all(axis=1)
+    return np.where(allowed[:, None], every, np.inf)
 
 
 def _clearly_worse(at: Array, known: Array) -> Bools:
@@ -273,14 +281,14 @@ def _clearly_worse(at: Array, known: Array) -> Bools:
 
 def _undominated(at: Array) -> Integers:
     """Places of the undominated points in their order, of equal ones the first."""
-    rough = _rounded_levels(at)
+    rough = rounded_levels(at)
     order = np.lexsort((rough[:, 1], rough[:, 0]))
     b = rough[order, 1]
     before = np.concatenate([[np.inf], np.minimum.accumulate(b)[:-1]])
     return np.sort(order[b < before])
 
 
-def _rounded_levels(at: Array) -> Array:
+def rounded_levels(at: Array) -> Array:
     """Numbers without the digits that only rounding tells apart."""
     with np.errstate(all="ignore"):
         size = 10.0 ** (DISTINCT_DIGITS - 1 - np.floor(np.log10(np.abs(at))))

@@ -11,6 +11,7 @@ import numpy as np
 
 from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
 from dse.fronts.bands import EXACT
+from dse.quantities import plural
 from dse.system.records import dataclass
 from results.along_fronts.along import exchange_rates, knee
 from results.summaries import outside
@@ -76,7 +77,9 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     show_origin(found.points)
     count = len(found.points)
     say(
-        textwrap.fill(f"{count} point{'s' * (count != 1)}, {found.solves} solves: {found.method}", PAGE_WIDTH)
+        textwrap.fill(
+            f"{plural(count, 'point')}, {plural(found.solves, 'solve')}: {found.method}", PAGE_WIDTH
+        )
     )
     # a single design has nothing beside it, and the method says already that a front is exact
     if found.band is not None and found.band.how != EXACT and count > 1:

@@ -1,0 +1,40 @@
+"""Fronts of three objectives over listed designs: each is looked at once, and no better one is missing."""
+
+import itertools
+import tomllib
+
+import numpy as np
+import pytest
+
+import dse
+
+GOALS = ("time", "devices", "energy")
+# relative; designs are judged in floats, limits hold to 1e-9
+EXACT = 1e-8
+
+
+def test_three_objectives_of_training_plans_on_several_machines():
+    """Each point is the best of one objective within the other two, asked one by one; the ends are there."""
+    told = tomllib.loads(dse.load("training_70b_machine_of_four").text)
+    told["decide"] |= {
+        "pipeline_parallel": {"values": [4, 8]},
+        "data_parallel": {"values": [16, 32, 64, 128, 256]},
+    }
+    several = told | {"objective": {"minimize": list(GOALS)}}
+    found = dse.front(several)
+    assert found.attrs["method"].startswith("complete non-dominated set: all")
+    at = np.stack([found[n].values for n in GOALS], axis=1)
+    assert len(at) > 5
+    for row, name in zip(at, itertools.cycle(GOALS), strict=False):
+        within = {n: {"max": float(v) * (1 + EXACT)} for n, v in zip(GOALS, row, strict=True)}
+        limited = told | {"limits": told["limits"] | within, "objective": {"minimize": name}}
+        assert dse.solve(limited).objective == pytest.approx(row[GOALS.index(name)], rel=EXACT)
+    alone = [dse.solve(told | {"objective": {"minimize": n}}).objective for n in GOALS]
+    assert at.min(axis=0) == pytest.approx(alone, rel=EXACT)
+    np.testing.assert_array_equal(found.bound, found.time)
+
+    few = dse.front(several, points=4)
+    assert few.attrs["method"].startswith(f"4 of the {len(at)} points of the complete non-dominated set")
+    mine = np.stack([few[n].values for n in GOALS], axis=1)
+    assert {tuple(row) for row in mine} <= {tuple(row) for row in at}
+    assert mine.min(axis=0) == pytest.approx(alone, rel=EXACT)
