@@ -205,6 +205,15 @@ def with_asked_gaps(question: Question) -> tuple[str, ...]:
     return tuple(d.name for d in question.decide if has_asked_gaps(d) and d.name not in nature)
 
 
+def freed(d: Decision) -> Decision:
+    """Return a decision without the bounds that the user gave, and without its gaps.
+
+    A menu of divisors stays, and so do whole numbers of what counts things.
+    """
+    free = replace(d, minimum=None, maximum=None)
+    return free if d.menu is not None else replace(free, integer=d.count, values=None)
+
+
 def machine_key(decision: str, machine: str) -> str:
     """Say under which key ``Question.machines`` has a machine that may be chosen.
 

@@ -19,7 +19,7 @@ from formulations.grids.over_grid import spread
 from formulations.problem import formulate
 from formulations.row_keys import RowKey
 from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
-from results.solution import Status
+from results.solution import Solution, Status
 from results.telling.limits import base_name
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
@@ -108,10 +108,18 @@ def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays
                 values[some[values[some, lower] > high], lower] = np.nan
 
 
+def _alone(question: Question) -> Solution:
+    if question.uncertain is None:
+        return answer(question, neighbours=False)
+    from solvers.robust import decide_now  # slow to import, and most questions are certain
+
+    return decide_now.answer_now(question, fresh=False)
+
+
 def at(question: Question, names: tuple[str, ...]) -> dict[str, float]:
     """Return the feasible value for each of some limits of one infeasible question; NaN where there is none."""
-    if not question.decide:
-        by_name = answer(question, neighbours=False).conflict
+    if question.uncertain is not None or not question.decide:
+        by_name = _alone(question).conflict
         found = {n: by_name.get(n) for n in names}
         return {n: math.nan if v is None else v for n, v in found.items()}
     why = over_choices([why_without_design(formulate(q, searched=True)) for _, q in combinations(question)])

@@ -67,7 +67,7 @@ def _relaxations(question: Question, name: str) -> list[tuple[Question, Objectiv
     ]
     for i, d in enumerate(question.decide):
         if d.name == name and has_asked_gaps(d):
-            for free, goal in _without_gaps(d):
+            for free, goal in without_gaps(d):
                 decide = (*question.decide[:i], free, *question.decide[i + 1 :])
                 out.append((replace(question, decide=decide), goal))
     if any(own.name == name for own in question.model.limits):
@@ -75,8 +75,11 @@ def _relaxations(question: Question, name: str) -> list[tuple[Question, Objectiv
     return out
 
 
-def _without_gaps(d: Decision) -> Iterator[tuple[Decision, Objective]]:
-    """A variable with any value between its ends, then beyond its upper end, and then below its lower one."""
+def without_gaps(d: Decision) -> Iterator[tuple[Decision, Objective]]:
+    """Go through a variable with any value between its ends, then beyond its upper end, and then below its lower one.
+
+    Each with what then is to be best: the value that is nearest to what was asked.
+    """
     low, high = d.minimum, d.maximum
     if d.values is not None and not d.endless:
         low, high = (d.values[0] if low is None else low), (d.values[-1] if high is None else high)

@@ -28,7 +28,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
-from scenarios.question import Decision, Question, with_asked_gaps
+from scenarios.question import Decision, Question, freed, with_asked_gaps
 from solvers import boxes, designs, enumeration
 from solvers.designs import Table
 from solvers.enumeration import ONE
@@ -116,7 +116,7 @@ def without(question: Question, names: Iterable[str]) -> Question:
     return replace(
         question,
         limits=tuple(limit for limit in question.limits if limit.name not in dropped),
-        decide=tuple(_freed(d) if d.name in dropped else d for d in question.decide),
+        decide=tuple(freed(d) if d.name in dropped else d for d in question.decide),
         waive=question.waive | dropped,
     )
 
@@ -141,15 +141,6 @@ def with_menus(question: Question) -> Question:
         return replace(d, menu=lambda _: d.values) if listed else d
 
     return replace(question, decide=tuple(map(kept, question.decide)))
-
-
-def _freed(d: Decision) -> Decision:
-    """Return a decision without the bounds that the user gave, and without its gaps.
-
-    A menu of divisors stays, and so do whole numbers of what counts things.
-    """
-    free = replace(d, minimum=None, maximum=None)
-    return free if d.menu is not None else replace(free, integer=d.count, values=None)
 
 
 def why(question: Question) -> Why:
@@ -244,7 +235,7 @@ def _known_designs(question: Question, names: tuple[str, ...]) -> Known:
     """What is known of one question: enumerable designs (of the whole box), and designs scattered over the domain."""
     own = [limit.name for limit in question.model.limits]
     # bounds on menus are limits like others: designs beyond them are known, too
-    free = tuple(d if d.menu is None else _freed(d) for d in question.decide)
+    free = tuple(d if d.menu is None else freed(d) for d in question.decide)
     every = designs.everything(
         replace(question, decide=free, limits=(), waive=question.waive | frozenset(own))
     )

@@ -144,10 +144,10 @@ def _in_the_way(
 
 def _fewer(why: Why, names: tuple[str, ...]) -> Why:
     """The same about some of the limits, without the others."""
-    return replace(why, names=names, met=_in_columns(why.met, names, why.names))
+    return replace(why, names=names, met=in_columns(why.met, names, why.names))
 
 
-def _in_columns(met: Feasible, names: Sequence[str], own: Sequence[str]) -> Feasible:
+def in_columns(met: Feasible, names: Sequence[str], own: Sequence[str]) -> Feasible:
     """Ask about the limits ``names`` what knows the limits ``own``; those that only one of them has play no part."""
     mine = [i for i, n in enumerate(own) if n in names]
     theirs = [names.index(own[i]) for i in mine]
@@ -192,7 +192,7 @@ def over_choices(every: Sequence[Why]) -> Why:
     whole = {n for n in names if all(n in w.whole for w in every if n in w.names)}
     return Why(
         names,
-        any_of([_in_columns(w.met, names, w.names) for w in every]),
+        any_of([in_columns(w.met, names, w.names) for w in every]),
         values,
         every[0].question,
         min(w.few for w in every),

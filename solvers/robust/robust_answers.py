@@ -243,7 +243,7 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
     if outcome.status is Status.EVALUATED:
         if worst is not None and not math.isfinite(worst[0]) and evaluation.beyond_floats(worlds.every, x):
             raise OverflowError
-        return solution if worst is None or worst[0] <= 1 + HOLDS else _broken(solution, worlds, ratios)
+        return solution if worst is None or worst[0] <= 1 + HOLDS else _broken(asked, solution, ratios)
     if worst is not None and not worst[0] <= 1 + HOLDS:
         text = f"re-evaluation: {_where(worlds, worst[1], worst[2])}, by {worst[0] - 1:.1e}"
         return dataclasses.replace(solution, status=Status.ERROR, message=text)
@@ -357,9 +357,9 @@ def _where(worlds: Worlds, key: RowKey, i: int) -> str:
     return f"{key.name}, {of} over all {worlds.words}, is broken"
 
 
-def _broken(solution: Solution, worlds: Worlds, ratios: Mapping[RowKey, Array]) -> Solution:
+def _broken(asked: Asked, solution: Solution, ratios: Mapping[RowKey, Array]) -> Solution:
     """Nothing was decided, and a limit is broken in some world."""
-    question = worlds.nominal
+    worlds, question = asked.worlds, asked.worlds.nominal
     broken = {k: int(r.argmax()) for k, r in ratios.items() if not float(r.max()) <= 1 + HOLDS}
     own = {m.name for m in question.model.limits}
     would = {
@@ -367,11 +367,13 @@ def _broken(solution: Solution, worlds: Worlds, ratios: Mapping[RowKey, Array]) 
         for k, i in broken.items()
     }
     first = next(iter(would))
+    # of what may fail the value that does is not that of the worst sample
+    told = explained(robust_conflicts.why(asked.wanted)) if asked.promised else None
     text = "; ".join(_where(worlds, k, i) for k, i in broken.items())
     return dataclasses.replace(
         solution,
         status=Status.INFEASIBLE,
-        conflict={first: would[first]},
-        conflicts=tuple((n,) for n in would),
+        conflict={first: would[first]} if told is None else told.feasible_values,
+        conflicts=tuple((n,) for n in would) if told is None else told.minimal,
         certificate=f"evaluated; {text}",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,25 +21,75 @@ from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Measured, Quantile
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance, Wanted, end_that_does, reached
-from formulations.uncertainty.worlds import Worlds, judged
+from formulations.uncertainty.worlds import Cap, Worlds, judged
 from results.solution import Status
 from scenarios.define import composed
-from scenarios.question import HALVINGS, Objective, Question
+from scenarios.question import HALVINGS, Decision, Limit, Objective, Question, freed
 from solvers import side_by_side
 from solvers.explaining import subsets
+from solvers.explaining.least_values import without_gaps
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs.optimal_face import Solver
-from solvers.mechanisms import conflicts
+from solvers.mechanisms import conflicts, gaps
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import Why, apart_but_for, of_each
+from solvers.outcome import Outcome
 from solvers.robust import scan, worst
 from solvers.robust.masters import ends, failing, levels, robust_program
 from solvers.robust.masters.master import EASED, Master
-from solvers.robust.robust_ways import found_by
+from solvers.robust.robust_ways import of_some_limits
 
 
 def why(wanted: Wanted) -> Why:
-    """What tells why no design holds all limits in all worlds."""
+    """What tells why no design holds all limits in all worlds.
+
+    Limits on measures stand in its question like others: of several choices the value nearest to them is told.
+    """
+    worlds, unknown = wanted.worlds, set[str]()
+
+    def of_free(free: Collection[str]) -> Why:
+        return _why(replace(wanted, worlds=worlds.changed(partial(without, names=free))))
+
+    def nearest(name: str) -> float:
+        kept = frozenset((*found.names, name))
+        return math.nan if divided.shape(worlds.every) else _nearest_value(wanted, name, kept, unknown)
+
+    found = of_free(())
+    told = gaps.with_gaps(found, worlds.nominal, of_free, nearest)
+    return replace(
+        told,
+        question=lambda points: _with_caps(found.question(points), worlds.caps),
+        ended=lambda: found.ended() | frozenset(unknown),
+    )
+
+
+def _nearest_value(wanted: Wanted, name: str, names: frozenset[str], unknown: set[str]) -> float:
+    """The value of a listed or whole number that would do if any were allowed; infinite where none does."""
+    (asked,) = (d for d in wanted.worlds.nominal.decide if d.name == name)
+    for free, goal in without_gaps(asked):
+
+        def opened(question: Question, free: Decision = free, goal: Objective = goal) -> Question:
+            decide = tuple(free if d.name == name else d for d in question.decide)
+            return replace(question, decide=decide, objectives=(goal,))
+
+        try:
+            found = of_some_limits(Wanted(wanted.worlds.changed(opened), WORST, wanted.chances, names))
+        except (NotPosynomial, CannotTake, OverflowError):
+            found = Outcome(Status.ERROR)
+        unknown.update([name] if found.status not in (Status.OPTIMAL, Status.INFEASIBLE) else [])
+        if found.x is not None and found.status in (Status.OPTIMAL, Status.FEASIBLE):
+            return found.x[name]
+    return math.inf
+
+
+def without(question: Question, names: Collection[str]) -> Question:
+    """Return a question without bounds, gaps and limits of these decided numbers."""
+    decide = (freed(d) if d.name in names else d for d in question.decide)
+    limits = tuple(x for x in question.limits if x.name not in names)
+    return replace(question, decide=tuple(decide), limits=limits)
+
+
+def _why(wanted: Wanted) -> Why:
     worlds = wanted.worlds.changed(lambda q: replace(q, objectives=()))
     worlds = ends.farther(worlds) if ends.holds_whole(worlds.nominal) else worlds
     # where nothing is to be best every measure asks the same
@@ -61,9 +112,11 @@ def why(wanted: Wanted) -> Why:
     listed = _why_of_listed(asked, names, told)
     if listed is not None:
         return listed
-    if worlds.points > 1:
-        raise CannotTake("what may fail, or has two ends, is explained point by point")
-
+    if together:
+        found = told if asked.chances else _by_programs(worlds, told)
+        if found is told:
+            raise CannotTake("what may fail, or has two ends, is explained point by point")
+        return found
     try:
         posed = robust.posed(worlds)
         if asked.chances and levels.takes(Master(posed, WORST), asked.chances):
@@ -73,12 +126,17 @@ def why(wanted: Wanted) -> Why:
     return told
 
 
+def _with_caps(question: Question, caps: Sequence[Cap]) -> Question:
+    ends = (Limit(c.name, minimum=c.end) if c.side == "min" else Limit(c.name, maximum=c.end) for c in caps)
+    return replace(question, limits=(*question.limits, *ends))
+
+
 def _met_by(asked: Wanted, names: Sequence[str], row: np.ndarray) -> int:
     """Whether some of the limits can hold together; of what is decided the others are bounds that do not count."""
     kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
     free = frozenset(names) - kept
 
-    def without(question: Question) -> Question:
+    def beyond(question: Question) -> Question:
         decide = (replace(d, minimum=None, maximum=None) if d.name in free else d for d in question.decide)
         own = {d.name for d in question.decide} & free
         return replace(
@@ -86,8 +144,7 @@ def _met_by(asked: Wanted, names: Sequence[str], row: np.ndarray) -> int:
         )
 
     try:
-        alone = replace(asked, worlds=asked.worlds.changed(without), kept=kept)
-        status = found_by(alone, tied=False).outcome.status
+        status = of_some_limits(replace(asked, worlds=asked.worlds.changed(beyond), kept=kept)).status
     except (NotPosynomial, CannotTake, OverflowError):
         return conflicts.NOT_KNOWN
     if status in (Status.OPTIMAL, Status.FEASIBLE):
@@ -305,7 +362,7 @@ def _best_level(wanted: Wanted, name: str, names: frozenset[str], side: str) -> 
         # nobody can set it: what no master of programs finds of it, as of a ratio of sums, is not searched for
         found = robust_program.minimise(loose, WORST, kept=kept, weigh=False, tied=False).outcome
     else:
-        found = found_by(Wanted(loose, measure, others, kept), tied=False).outcome
+        found = of_some_limits(Wanted(loose, measure, others, kept))
     if found.x is None or found.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return None, found.status
     level = judged(loose, found.x).objective
@@ -324,7 +381,7 @@ def _is_own_of_program(wanted: Wanted, name: str) -> bool:
 def _eased_end(wanted: Wanted, key: RowKey, end: float) -> tuple[float | None, Status]:
     """The value at which an end of a limit would do that may fail, together with its other end or other limits."""
     eased = replace(wanted, eased=key)
-    found = found_by(eased, tied=False).outcome
+    found = of_some_limits(eased)
     if found.status is Status.OPTIMAL and found.x is not None:
         if not _gives_by_factor(wanted.worlds.nominal, key.name):
             value = end_that_does(eased, found.x)
@@ -337,5 +394,5 @@ def _eased_end(wanted: Wanted, key: RowKey, end: float) -> tuple[float | None, S
         return end * factor if key.side == "max" else end / factor, Status.OPTIMAL
     # whether nothing does or nothing was found is known only where the other limits are refuted
     loose = wanted.worlds.changed(lambda q: with_limit(q, key, None))
-    rest = found_by(replace(wanted, worlds=loose), tied=False).outcome.status
+    rest = of_some_limits(replace(wanted, worlds=loose)).status
     return None, rest if rest is Status.INFEASIBLE else Status.ERROR

@@ -9,9 +9,11 @@ from dataclasses import replace
 from dse.models.arithmetic import CannotTake
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import is_linear
+from formulations.tolerances import HOLDS
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Quantile
 from formulations.uncertainty.wanted import Wanted, left_out
+from formulations.uncertainty.worlds import judged
 from results.solution import Status
 from solvers import designs
 from solvers.outcome import Outcome
@@ -90,6 +92,17 @@ def _by_boxes_or_lists(wanted: Wanted, held: Found | None, why: list[str]) -> Fo
         with contextlib.suppress(CannotTake):
             return scan.minimise(wanted)
     return found
+
+
+def of_some_limits(wanted: Wanted) -> Outcome:
+    """Find the best design within the limits that count; where nothing is decided, whether they hold."""
+    found = found_by(wanted, tied=False)
+    if found.outcome.status is not Status.EVALUATED:
+        return found.outcome
+    at = judged(wanted.worlds, {})
+    counted = (at.counted(k, found.left_out) for k in at.ratios if wanted.counts(k.name))
+    holds = all(bool((ratio <= 1.0 + HOLDS).all()) for ratio in counted)
+    return replace(found.outcome, status=Status.OPTIMAL if holds else Status.INFEASIBLE)
 
 
 def _evaluated(wanted: Wanted) -> Found:

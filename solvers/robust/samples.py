@@ -7,6 +7,8 @@ and maxima may harm. A single question is answered by the same master (``solvers
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
@@ -22,6 +24,7 @@ from formulations.uncertainty import robust
 from formulations.uncertainty.measures import Measured, Quantile, Weighing
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance
+from formulations.uncertainty.worlds import Worlds
 from scenarios.axes import chance_axes
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
@@ -34,6 +37,8 @@ from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, pays
 from solvers.mechanisms import sensitivity
+from solvers.mechanisms.gaps import with_gaps
+from solvers.mechanisms.why import Why
 from solvers.robust import decide_now, robust_conflicts, robust_ratios, tables, validation
 from solvers.robust.chances import is_convex
 from solvers.robust.masters import ends, failing, levels
@@ -157,12 +162,22 @@ def _answered(
         tables.put_fresh(into, points[good], divided.at(question, good), {n: v[good] for n, v in x.items()})
     none = np.flatnonzero(found.refuted)
     if none.size:
-        good[none] = into.conflicts(
-            points[none], robust_conflicts.why_together(asked.at(none), first, chances, solve)
-        )
+        good[none] = into.conflicts(points[none], _why(worlds.at_some(none), first, chances, solve))
         good[none] &= into.values_known(points[none])
     handover.hand_over(OPEN, int(np.count_nonzero(~good)))
     return good
+
+
+def _why(worlds: Worlds, first: Question, chances: tuple[Chance, ...], solve: Solver) -> Why:
+    """What tells why points have no design, whose listed and whole numbers are limits, too."""
+
+    def of_free(names: Collection[str]) -> Why:
+        loose = partial(robust_conflicts.without, names=names)
+        asked = robust.posed_at_points(worlds.changed(loose), loose(first))
+        return robust_conflicts.why_together(asked, loose(first), chances, solve)
+
+    # which value of such a number would do is sought point by point
+    return with_gaps(of_free(()), first, of_free, lambda _: math.nan)
 
 
 def _optima(asked: Posed, question: Question, chances: tuple[Chance, ...], solve: Solver) -> Optima:

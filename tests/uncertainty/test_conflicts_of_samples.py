@@ -101,6 +101,84 @@ def test_of_millions_of_designs_boxes_are_asked_before_a_list(monkeypatch: pytes
 
     monkeypatch.setattr(scan, "best", tried)
     found = dse.solve(question)
-    assert found.conflicts == (("mean_share",),)
+    # half a card would do, or less
+    assert found.conflicts == (("mean_share", "cards"),)
     right = 0.5 * 2**0.5 * LOADS.mean() + 0.1 / 5000
     assert found.conflict["mean_share"] == pytest.approx(right, rel=1e-5)
+
+
+@pytest.mark.parametrize(("end", "nearest"), [({"min": 1e3}, max), ({"max": 1.0}, min)])
+def test_of_several_machines_a_limit_on_a_measure_is_told_of_the_nearest(end: dict[str, float], nearest: Any):
+    """One that has more power is nearer to a least power, one that has less to a greatest one."""
+    question = {
+        "model": "roofline",
+        "given": {"flops": 1e12, "intensity": 4},
+        "decide": {"machine": {"values": ["gtx-titan-choi2014", "arndale-gpu-choi2014"]}},
+        "uncertain": {"intensity": {"uniform": [2, 8]}, "sampling": {"samples": SAMPLES}},
+        "objective": {
+            "minimize": "time",
+            "measure": "mean",
+            "measures": {"mean_power": {"of": "power", "measure": "mean"}},
+        },
+        "limits": {"mean_power": end},
+    }
+    found = dse.solve(question)
+    own = [a.conflict["mean_power"] for a in found.alternatives]
+    assert found.conflict["mean_power"] == nearest(own)
+    side, value = next(iter(end)), found.conflict["mean_power"]
+    again = dse.solve(question | {"limits": {"mean_power": {side: value}}})
+    assert again.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("probability", [0.25, 0.5, 0.75])
+def test_where_nothing_but_names_is_decided_a_limit_that_may_fail_is_told(probability: float):
+    """The value of the sample up to which it may fail, not of the worst one; that value does, and hardly more."""
+    question = {
+        **RUN,
+        "given": {**RUN["given"], "load": 2.0},
+        "define": {"share": "1 / load"},
+        "uncertain": {"load": {"uniform": [1, 3]}, "sampling": {"samples": SAMPLES, "method": "sobol"}},
+        "objective": {"minimize": "time", "measure": "mean"},
+    }
+    limit = {"probability": probability, "confidence": 0}
+    right = np.sort(1 / LOADS)[::-1][int(np.ceil(probability * SAMPLES)) - 1]
+    titan = "gtx-titan-choi2014"
+    for machine in ({"machine": titan}, {"decide": {"machine": {"values": [titan]}}}):
+        asked_so = {k: v for k, v in question.items() if k != "machine"} | machine
+        found = dse.solve(asked_so | {"limits": {"share": {"min": 2.0, **limit}}})
+        assert found.conflicts == (("share",),)
+        assert found.conflict["share"] == pytest.approx(right, rel=1e-9)
+        for factor, status in (
+            (1 - 1e-6, {Status.OPTIMAL, Status.EVALUATED}),
+            (1 + 1e-6, {Status.INFEASIBLE}),
+        ):
+            assert (
+                dse.solve(asked_so | {"limits": {"share": {"min": right * factor, **limit}}}).status in status
+            )
+
+
+@pytest.mark.parametrize("beside", [{}, {"width": {"min": 0.1, "max": 1}}])
+@pytest.mark.parametrize("limit", [{}, {"probability": 0.75, "confidence": 0}])
+def test_a_list_is_a_part_of_a_conflict(beside: dict[str, Any], limit: dict[str, Any]):
+    """Ten times the load over the nodes is at most 1 from 30 nodes on, or fewer where it may fail."""
+    samples = np.sort(LOADS)[int(np.ceil(0.75 * SAMPLES)) - 1 if limit else -1]
+    question = {
+        **RUN,
+        "given": {**RUN["given"], "load": 2.0},
+        "decide": {"nodes": {"values": [2, 4, 8]}, **beside},
+        "define": {"late": "load * 10 / nodes", "met": f"nodes + load{' + width' if beside else ''}"},
+        "uncertain": {"load": {"uniform": [1, 3]}, "sampling": {"samples": SAMPLES, "method": "sobol"}},
+        "objective": {"minimize": "met", "measure": "mean"},
+        "limits": {"late": {"max": 1, **limit}},
+    }
+    found = dse.solve(question)
+    assert found.conflicts == (("late", "nodes"),)
+    right = {"late": samples * 10 / 8, "nodes": samples * 10}
+    assert found.conflict == pytest.approx(right, rel=1e-6)
+    swept = dse.sweep(
+        question | {"sweep": {"cap": {"path": "limits.late.max", "values": [1.0, 1.5, 9.0]}}}
+    ).load()
+    assert swept.status.values.tolist() == [3, 3, 1]
+    there = swept.isel(cap=0)
+    for name, value in right.items():
+        assert float(there.would_do.sel(limit=name)) == pytest.approx(value, rel=1e-6)
