@@ -33,17 +33,20 @@ def find(question: Question, points: int | None) -> Front:
     ``points``: at most so many, spread as evenly as can be (default: at most 200). Raises StudyError.
     """
     from solvers.sampling import sampled, studies  # with Optuna, slow to import
+    from solvers.sampling.trials import WORST_GOAL
 
     asked = question.search or Asked()
     found = studies.search(question, asked)
     compare = asked.compare and not question.model.black_box
-    if not found.held:
+    # what divides by zero somewhere has no place on a front of numbers
+    held = [t for t in found.held if all(abs(g) < WORST_GOAL for g in t.score.goals)]
+    if not held:
         proof = _certified(question, 0) if compare or found.empty else None
         return Front(question, refusal=sampled.nothing(question, found, proof), solves=found.trials)
-    values = _signed(question, found.held)
+    values = _signed(question, held)
     best = undominated(values, EQUAL_GOALS * np.abs(values))
     chosen = _farthest_rows(values[best], points or MOST_SAMPLED)
-    kept = [found.held[best[i]] for i in chosen]
+    kept = [held[best[i]] for i in chosen]
     effort = sampled.effort(question, found, polished=False)
     method = f"{effort}; {len(best)} of {len(values)} designs within the limits are dominated by no other"
     if len(kept) < len(best):
@@ -52,7 +55,9 @@ def find(question: Question, points: int | None) -> Front:
         method += "".join(f"; {text}" for text in _distances(question, found))
     told = [_point(question, t, effort, found.solver) for t in kept]
     growth = (
-        None if len(question.objectives) > hypervolume.MOST_OBJECTIVES else _growth(question, found, best)
+        None
+        if len(question.objectives) > hypervolume.MOST_OBJECTIVES
+        else _growth(question, found, held, best)
     )
     return Front(
         question,
@@ -64,17 +69,13 @@ def find(question: Question, points: int | None) -> Front:
     )
 
 
-def _growth(question: Question, found: Found, best: Sequence[int]) -> hypervolume.Growth | None:
+def _growth(
+    question: Question, found: Found, held: Sequence[Tried], best: Sequence[int]
+) -> hypervolume.Growth | None:
     """Return how the hypervolume grew, up to a little beyond the worst of the front that was found."""
-    from solvers.sampling.trials import WORST_GOAL  # with Optuna
-
-    values = _signed(question, found.held)
-    # what divides by zero somewhere has no place on a front of numbers
-    finite = [i for i in best if np.all(np.abs(values[i]) < WORST_GOAL)]
-    if not finite:
-        return None
-    corner = hypervolume.reference(values[finite])
-    volumes = hypervolume.volumes(values, [t.trial for t in found.held], found.trials, corner)
+    values = _signed(question, held)
+    corner = hypervolume.reference(values[best])
+    volumes = hypervolume.volumes(values, [t.trial for t in held], found.trials, corner)
     sign = [-1.0 if g.maximize else 1.0 for g in question.objectives]
     units = [evaluation.quantity(question.model, g.name).unit for g in question.objectives]
     return hypervolume.Growth(

@@ -24,7 +24,8 @@ class ModelLimit:
     ``always``: it is part of the definition of a design (shares sum to 1), so it is never part of a conflict.
     ``divides``: the limit requires that one number divides another (``arithmetic.divides``), so the ratio does not
     measure a distance; the name of the number to be divided, then the names whose product divides it. ``either``: or
-    the other way round.
+    the other way round. ``spare``: it only forbids more of something than a design needs. One design for many samples
+    has what the worst of them needs, which is more than others do: it is no limit there.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ModelLimit:
     always: bool = False
     divides: tuple[str, ...] = ()
     either: bool = False
+    spare: bool = False
 
 
 @dataclass(frozen=True, slots=True)

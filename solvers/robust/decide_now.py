@@ -56,7 +56,16 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
     began = time.perf_counter()
     solution = guarded(question, lambda: _answered_and_validated(question, fresh=fresh, brief=brief))
     told = uncertain_words.why(question) if solution.world == SAMPLE else ""
-    return dataclasses.replace(solution, sampling=told, seconds=time.perf_counter() - began)
+    proof, spare = solution.certificate, ", ".join(sorted(_spare(question) - question.waive))
+    if spare and solution.status is not Status.ERROR:
+        proof += f"; one design may have more than some samples need, so that {spare} is no limit here"
+    return dataclasses.replace(
+        solution,
+        sampling=told,
+        certificate=proof,
+        waived=tuple(sorted(question.waive)),
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _answered_and_validated(question: Question, *, fresh: bool, brief: bool) -> Solution:
@@ -113,7 +122,7 @@ def validated(
     values = draw(uncertain, validation.FRESH, method="random", seed=seed)
     chosen = {n: v for n, v in design.items() if isinstance(v, str)}
     numbers = {n: v for n, v in design.items() if not isinstance(v, str)}
-    worlds = of_values(fixed(dataclasses.replace(question, uncertain=None, measure=None), chosen), values)
+    worlds = of_values(fixed(in_one_sample(question), chosen), values)
     measure = question.measure
     of = {measure.level or 0.0} if measure is not None and measure.kind == "quantile" else set()
     promised = [p for p in promises(question) if not question.measures.keys() & p.names]
@@ -124,7 +133,17 @@ def sampled(question: Question, count: int | None = None) -> Worlds:
     """Return the worlds of a question, drawn as it says; ``count``: another than its own."""
     uncertain = question.uncertainty
     values = draw(uncertain, uncertain.sampling.samples if count is None else count)
-    return of_values(dataclasses.replace(question, uncertain=None, measure=None), values)
+    return of_values(in_one_sample(question), values)
+
+
+def in_one_sample(question: Question) -> Question:
+    """Return what is asked in each sample of the one design for all, which may have more than some of them need."""
+    waive = question.waive | _spare(question)
+    return dataclasses.replace(question, uncertain=None, measure=None, waive=waive)
+
+
+def _spare(question: Question) -> frozenset[str]:
+    return frozenset(x.name for x in question.model.limits if x.spare)
 
 
 def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, *, brief: bool) -> Solution:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -143,7 +142,7 @@ def _answered(
     into: BlockAnswers, block: Block, question: Question, points: Points, *, compiled: bool
 ) -> Bools:
     """Answer some points of a block: those whose optimum is sure."""
-    first = replace(block.grid.question(block.place(int(points[0]))), uncertain=None, measure=None)
+    first = decide_now.in_one_sample(block.grid.question(block.place(int(points[0]))))
     worlds = decide_now.sampled(divided.before_axes(question, 1))
     asked = robust.posed_at_points(worlds, first)
     chances, solve = _allowed_to_fail(block, points), solver(compiled=compiled)

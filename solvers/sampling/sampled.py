@@ -41,6 +41,8 @@ def answer(
         explained = compare or found.empty
         return nothing(question, found, certified(replace(question, search=None)) if explained else None)
     text = f"no proof of optimality: {effort(question, found)}"
+    if question.ties:
+        text += f"; among designs as good any is handed out: a search by sampling does not look at {question.ties[0]}"
     left = best.design.question
     solution = checked(
         replace(left, search=None), Outcome(Status.FEASIBLE, best.design.x, None, text, found.solver)

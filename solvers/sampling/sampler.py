@@ -46,7 +46,8 @@ class Found:
     """What a search has found: the designs that meet all limits and, where none does, the one that comes nearest.
 
     ``trials``: designs tried; ``failed``: those of them that the model could not be evaluated at, ``failure``:
-    why, for one of these. ``empty``: intervals prove that no design meets all limits.
+    why, for one of these. ``empty``: intervals prove that no design meets all limits. ``others``: with which other
+    samplers and seeds the study was searched before.
     """
 
     search: Search
@@ -56,6 +57,7 @@ class Found:
     failed: int = 0
     failure: str = ""
     empty: bool = False
+    others: tuple[str, ...] = ()
 
     @property
     def solver(self) -> str:
@@ -66,6 +68,8 @@ class Found:
     def effort(self) -> str:
         """What was done, in words."""
         text = f"{self.trials} trials of {self.solver}, seed {self.search.seed}"
+        if self.others:
+            text += f", begun with {' and '.join(self.others)}"
         if self.search.workers > 1:
             text += f", {self.search.workers} workers (whose order chance decides)"
         if self.failed:
@@ -93,6 +97,11 @@ def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome
         )
     text = f"no proof of optimality: {effort}"
     return Outcome(Status.FEASIBLE, dict(best.design.x), _interval_bound(question), text, found.solver)
+
+
+def by(asked: Search) -> str:
+    """Say which sampler searches, from which seed."""
+    return f"{asked.sampler}, seed {asked.seed}"
 
 
 def search(question: Question, asked: Search) -> Found:

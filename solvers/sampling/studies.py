@@ -27,6 +27,7 @@ from solvers.sampling.sampler import Found
 from solvers.sampling.trials import Designs, UnreadableState, score
 
 QUESTION, MADE_BY, SCENARIO, TITLE = "dse:question", "dse:version", "dse:scenario", "dse:title"
+SEARCHED_BY = "dse:searched by"
 GOALS_AGREE = 1e-9
 BUSY_SECONDS = 60.0
 LOOK_EVERY = 0.1
@@ -69,6 +70,9 @@ def _continued_study(question: Question, asked: Search) -> Found:
         return Found(asked, empty=True)
     with sampler.quiet(), reporting(None, "trials") as report:
         study, storage = opened(designs, asked)
+        searched_by = list(study.user_attrs.get(SEARCHED_BY, []))
+        if sampler.by(asked) not in searched_by and finished(study) < asked.trials:
+            study.set_user_attr(SEARCHED_BY, [*searched_by, sampler.by(asked)])
 
         def is_done() -> bool:
             report(min(done := finished(study), asked.trials), asked.trials)
@@ -83,7 +87,8 @@ def _continued_study(question: Question, asked: Search) -> Found:
                 study.sampler = sampler.made(asked, 0, len(study.get_trials(deepcopy=False)))
                 work(study, sampler.objective(designs, asked), asked.trials, is_done=is_done)
             _end_unfinished(study)
-            return sampler.read(designs, asked, study)
+            found = sampler.read(designs, asked, study)
+            return replace(found, others=tuple(t for t in searched_by if t != sampler.by(asked)))
         except UnreadableState as problem:
             raise StudyError(f"{asked.storage}: the study {asked.study!r}: {problem}") from problem
         finally:

@@ -115,12 +115,13 @@ def score(design: Design) -> Score:
             goals = [float(evaluation.objective(question, x, at, i)) for i in range(len(worst))]
     except Exception as problem:  # a stranger's code may raise anything
         return Score(2 * UNKNOWN_VIOLATION, worst, f"{type(problem).__name__}: {problem}")
-    missed = sum(_violation_of_ratio(r) for r in rows) + UNKNOWN_VIOLATION * sum(math.isnan(g) for g in goals)
+    nowhere = [g.name for g, v in zip(question.objectives, goals, strict=True) if math.isnan(v)]
+    missed = sum(_violation_of_ratio(r) for r in rows) + UNKNOWN_VIOLATION * len(nowhere)
     reached = (
         w if math.isnan(g) else min(max(g, -WORST_GOAL), WORST_GOAL)
         for g, w in zip(goals, worst, strict=True)
     )
-    return Score(missed, tuple(reached))
+    return Score(missed, tuple(reached), f"{', '.join(nowhere)} is not a number" if nowhere else "")
 
 
 def _violation_of_ratio(ratio: float) -> float:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,12 @@ OTHERS: list[Equations] = [
     lambda g: {"c": g.x.item()},
     lambda g: {"c": 1.0 / 0.0 * g.x},
     swallowed,
+    lambda g: {"c": {"5.0": 1.0}.get(str(g.x), g.x)},
+    lambda g: {"c": float(f"{g.x}".count("5"))},
+    lambda g: {"c": float(len(repr([g.x])))},
+    lambda g: {"c": 1.0 if isinstance(g.x, int | float) else g.x},
+    lambda g: {"c": 1.0 if isinstance(g.x, Number) else g.x},
+    lambda g: {"c": 1.0 if g.x.__class__ is float else g.x},
 ]
 
 

@@ -1,20 +1,24 @@
 """Whether equations are plain arithmetic: run them once on numbers that allow nothing else.
 
 Symbols, intervals and arrays mean what the equations mean only where these never look at a number: compare it,
-look it up in a table, hand it to a routine that wants a float. A witness can be added, multiplied and given to the
-helpers of ``dse.models.arithmetic``; whatever else is done to it is refused and remembered, even where the
-equations catch the refusal.
+look it up in a table, write it as text, ask for its type, hand it to a routine that wants a float. A witness can be
+added, multiplied and given to the helpers of ``dse.models.arithmetic``; whatever else is done to it is refused and
+remembered, even where the equations catch the refusal.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
+from types import FrameType
 from typing import Any, NoReturn
 
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 
 LONGEST_WITNESS = 160
+OUR_OWN = ("dse", "functools")
+"""Packages that may ask for the type of a witness: by which of the helpers is chosen."""
 
 
 class NotArithmetic(TypeError):
@@ -61,6 +65,22 @@ class Witness:
     __abs__ = __round__ = __floor__ = __ceil__ = __trunc__ = _converted
     __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _converted
     __iter__ = __len__ = __getitem__ = _converted
+
+    def _written(self, *_format: Any) -> NoReturn:
+        self._refuse("writes a number that varies as text")
+
+    __str__ = __repr__ = __format__ = _written
+
+    @property  # type: ignore[misc]  # what isinstance reads may only be read
+    def __class__(self) -> type:
+        """Its type, which our own helpers may ask for, and nobody else: not even by ``isinstance``."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_globals.get("__name__") == "abc":
+            frame = frame.f_back
+        asking = "" if frame is None else str(frame.f_globals.get("__name__"))
+        if asking.partition(".")[0] not in OUR_OWN:
+            self._refuse("asks for the type of a number that varies")
+        return Witness
 
     def __getattr__(self, name: str) -> NoReturn:
         if not name.startswith("__"):

@@ -21,8 +21,10 @@ the efficiency η of the supplies,
 in hardware or in software, and r, E, I and the price of a socket are those of the other columns of Table 1. The table
 gives no rate of a socket; the machines have the one at which a socket draws as much as it does on integers.
 
-Power supplies are bought in whole steps (``power_step``, of which the last one is started). (25) as printed counts
-energy again at every level and non-recurring costs once per unit; here each stands once.
+Power supplies are bought in whole steps (``power_step``, of which the last one is started): they suffice (``powered``),
+and each is needed (``started``). Where numbers are uncertain one station has the supply of its worst sample, and
+``started`` is no limit. (25) as printed counts energy again at every level and non-recurring costs once per unit; here
+each stands once.
 """
 
 from __future__ import annotations
@@ -172,6 +174,7 @@ def _limits_of_memories(found: tuple[Way, ...], types: tuple[str, ...]) -> Itera
         "steps P_step <= P + P_step",
         "every step of the power supplies is needed",
         f"{SOURCE} (25)",
+        spare=True,
     )
 
 

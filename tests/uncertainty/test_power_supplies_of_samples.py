@@ -1,0 +1,74 @@
+"""Steps of a power supply that one design has for all samples: enough in the worst one, more than others need."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import qmc
+
+import dse
+from results.solution import Status
+
+SAMPLES = 16
+EFFICIENCIES = 0.85 + 0.1 * qmc.Sobol(1, scramble=True, rng=np.random.default_rng(0)).random(SAMPLES)[:, 0]
+"""The uniform efficiencies of the supply that the questions draw."""
+STEP, PRICE, SOCKETS, CARD, CARD_COST, CARD_POWER = 1e3, 200.0, 64, "of 64", 37.6, 0.082
+
+
+def asked(objective: dict[str, Any], limits: dict[str, Any], *, uncertain: bool = True) -> dict[str, Any]:
+    return {
+        "model": "sockets",
+        "machine": {"omap3503": "omap3503"},
+        "given": {
+            "supply_efficiency": float(EFFICIENCIES.min()),
+            "power_step": STEP,
+            "cost_per_power_step": PRICE,
+            "levels": [{"name": "full", "frequency": 1.0, "voltage": 1.0}],
+            "cards": [{"name": CARD, "sockets": SOCKETS, "cost": CARD_COST, "power": CARD_POWER}],
+        },
+        "objective": objective,
+        "limits": limits,
+    } | (
+        {"uncertain": {"supply_efficiency": {"uniform": [0.85, 0.95]}, "sampling": {"samples": SAMPLES}}}
+        if uncertain
+        else {}
+    )
+
+
+@pytest.mark.parametrize("least", [5e12, 2e13])
+def test_a_supply_for_the_worst_sample_is_no_conflict(least: float):
+    """The station is that of the least efficient sample; its last step may be idle in all others."""
+    limits = {"throughput": {"min": least}}
+    found = dse.solve(asked({"minimize": "cost", "measure": "mean"}, limits))
+    worst = dse.solve(asked({"minimize": "cost"}, limits, uncertain=False))
+    assert found.status is worst.status is Status.OPTIMAL
+    assert found.variables == worst.variables
+    assert found.objective == pytest.approx(worst.objective, rel=1e-9)
+    drawn = worst.metrics["power"] * EFFICIENCIES.min()
+    steps = [math.ceil(drawn / e / STEP - 1e-9) for e in EFFICIENCIES]
+    assert found.variables["power_steps"] == max(steps) > min(steps)
+    assert "started is no limit here" in found.certificate
+    assert not found.waived
+
+
+def test_the_most_throughput_of_a_station_is_not_held_back_by_its_supply():
+    """Within a mean power: as many sockets as have it, though the steps for them are not all needed in each sample."""
+    found = dse.solve(
+        asked(
+            {
+                "maximize": "throughput",
+                "measure": "mean",
+                "measures": {"mean_power": {"of": "power", "measure": "mean"}},
+            },
+            {"mean_power": {"max": 2.99e3}},
+        )
+    )
+    alone = dse.solve(asked({"maximize": "throughput"}, {"power": {"max": 990.0}}, uncertain=False))
+    # power is proportional to sockets and their cards
+    per_socket = alone.metrics["power"] * EFFICIENCIES.min() / alone.metrics["sockets"]
+    mean = per_socket * (1 / EFFICIENCIES).mean()
+    assert found.status is Status.OPTIMAL
+    assert found.metrics["sockets"] == pytest.approx(2.99e3 / mean, rel=2e-3)
