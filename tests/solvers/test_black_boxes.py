@@ -1,0 +1,88 @@
+"""Black boxes that have no number somewhere, or read their numbers as text: counted, told, never called optimal."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dse
+from dse.models.model import Model
+from dse.quantities import Quantity
+from results.solution import Status
+
+INPUTS = (
+    Quantity("x", "x", "", "x", minimum=0, maximum=10),
+    Quantity("n", "n", "", "n", minimum=1, maximum=20, whole=True),
+)
+DECIDE = {"x": {"min": 0.5, "max": 10}, "n": {"min": 1, "max": 12}}
+
+
+def registered(name: str, equations: Any, metrics: tuple[str, ...] = ("cost",)) -> str:
+    own = tuple(Quantity(m, m, "", m, minimum=-math.inf) for m in metrics)
+    dse.register(
+        Model(name, "t", "me", machine=(), limits=(), equations=equations, metrics=own, inputs=INPUTS)
+    )
+    return name
+
+
+def as_text(g: Any) -> dict[str, Any]:
+    """A simulator that is handed its number as text."""
+    return {"cost": g.x + 16 / g.x + g.n + (1.0 if f"{g.n}" == "5.0" else 31.0)}
+
+
+def test_a_number_handed_over_as_text_is_found_out():
+    asked = {"model": registered("as_text", as_text), "decide": DECIDE, "objective": {"minimize": "cost"}}
+    found = dse.solve(asked, trials=300, seed=1)
+    assert found.status is Status.FEASIBLE
+    assert "writes a number that varies as text" in found.certificate
+    assert found.variables["n"] == 5
+    # 8 at x = 4 is the least of the first two terms
+    assert 14.0 <= found.objective < 14.5
+
+
+def nowhere(g: Any) -> dict[str, Any]:
+    return {"cost": math.nan if float(g.n) > 0 else 1.0}
+
+
+def test_a_model_that_has_a_number_nowhere_says_so():
+    asked = {"model": registered("nowhere", nowhere), "decide": DECIDE, "objective": {"minimize": "cost"}}
+    found = dse.solve(asked, trials=20)
+    assert found.status is Status.ERROR
+    assert "could not be evaluated at any of 20 designs: cost is not a number" in found.message
+
+
+def endless(g: Any) -> dict[str, Any]:
+    x, n = float(g.x), float(g.n)
+    return {"cost": x + n, "use": math.inf if n == 8 else 10 + n - 2 * x}
+
+
+def test_a_design_without_a_finite_number_has_no_place_on_a_front():
+    asked = {"model": registered("endless", endless, ("cost", "use")), "decide": DECIDE}
+    front = dse.front(asked | {"objective": {"maximize": ["cost", "use"]}}, sampler="random", trials=150)
+    assert front.sizes["front"]
+    assert math.isfinite(float(front.use.max()))
+    best = dse.solve(asked | {"objective": {"maximize": "use"}}, sampler="random", trials=150)
+    assert float(front.use.max()) == pytest.approx(best.objective)
+
+
+def test_a_search_says_that_it_settles_no_ties():
+    asked = {"model": registered("endless", endless, ("cost", "use")), "decide": DECIDE}
+    found = dse.solve(asked | {"objective": {"minimize": "n", "ties": ["cost"]}}, trials=20)
+    assert "does not look at cost" in found.certificate
+
+
+def test_a_study_names_all_samplers_that_searched_it(tmp_path: Path):
+    asked = {
+        "model": registered("endless", endless, ("cost", "use")),
+        "decide": DECIDE,
+        "objective": {"minimize": "cost"},
+    }
+    store = str(tmp_path / "study.db")
+    first = dse.solve(asked, sampler="CMA-ES", trials=12, storage=store)
+    assert "12 trials of Optuna CMA-ES, seed 0" in first.certificate
+    assert "begun with" not in first.certificate
+    more = dse.solve(asked, sampler="random", trials=15, seed=3, storage=store)
+    assert "15 trials of Optuna random, seed 3, begun with CMA-ES, seed 0" in more.certificate
