@@ -163,7 +163,8 @@ def _tie(part: Part, name: str) -> Array | None:
         return None
     count = part.places.size
     top, under = (np.broadcast_to(v, (count, v.shape[-1])) for v in pair)
-    if under[:, :-1].any() or not (under[:, -1] > 0).all() or (top[:, list(part.defines)] < 0).any():
+    maxima = [i for i, c in enumerate(part.program.columns) if isinstance(c, Maximum)]
+    if under[:, :-1].any() or not (under[:, -1] > 0).all() or (top[:, maxima] < 0).any():
         return None
     return np.asarray(top / under[:, -1:])
 
@@ -185,9 +186,13 @@ def posed(
         worlds = worlds.changed(
             lambda q: replace(q, limits=tuple(x for x in q.limits if x.name in kept), waive=q.waive | own)
         )
-    parts, limited = list[Part](), may_fail < worlds.count_of("")
+        worlds = replace(worlds, caps=tuple(c for c in worlds.caps if c.name in kept))
+    # a measure is within its end in some world, which need not be one where another is, or what may fail does not
+    limited = len(worlds.caps) + (may_fail > 0) < 2 and may_fail < worlds.count_of("")
+    parts = list[Part]()
     for places, p in _parts_of_like_programs(worlds, np.arange(worlds.size)):
-        parts.append(_world_part(places, p, {c.key for c in worlds.caps}, limited=limited))
+        alike = places.size == worlds.size
+        parts.append(_world_part(places, p, {c.key for c in worlds.caps}, limited=limited, alike=alike))
         if len(parts) > MOST_WORLD_PARTS:
             raise NotPosynomial(f"samples that fall into more than {MOST_WORLD_PARTS} kinds")
     first = _atoms_of_part(parts[0])
@@ -235,48 +240,76 @@ def _atoms_of_part(part: Part) -> list[Atom]:
     return columns
 
 
-def _world_part(places: Indices, p: Program, caps: Collection[RowKey], *, limited: bool) -> Part:
+def _world_part(places: Indices, p: Program, caps: Collection[RowKey], *, limited: bool, alike: bool) -> Part:
+    """``alike``: whether all worlds are of this part; ``limited``: whether limits hold in some world."""
     tops, bottoms = (np.broadcast_to(m, (places.size, *m.shape[-2:])) for m in (p.numerators, p.denominators))
-    maxima = [i for i, c in enumerate(p.columns) if isinstance(c, Maximum)]
     # which argument is the largest is chosen in each world (see ``alternatives``)
     choices = [i for i, c in enumerate(p.columns) if isinstance(c, Largest)]
-    shared = np.array([i for i in range(len(p.columns)) if i not in {*maxima, *choices}])
-    defines: dict[int, list[int]] = {i: [] for i in maxima}
-    rows: dict[RowKey, Array] = {}
-    base: list[int] = []
+    rows = {key: tops[:, r] - bottoms[:, r] for r, key in enumerate(p.keys) if key is not None}
     for r, key in enumerate(p.keys):
-        if key is not None:
-            # a mean is that of the metric where what divides it, or what it divides, is the user's number
-            end = bottoms[:, r] if key.side == "max" else tops[:, r]
-            if key in caps and (end[:, :-1].any() or np.ptp(end[:, -1])):
+        if key is not None and key in caps:
+            # a mean is that of the metric where what divides it, or what it divides, is the user's number, or where
+            # the metric is the same in every world
+            end, same = (
+                (bottoms if key.side == "max" else tops)[:, r],
+                alike and not np.ptp(rows[key], 0).any(),
+            )
+            if not same and (end[:, :-1].any() or np.ptp(end[:, -1])):
                 raise NotPosynomial(f"a limit on the mean or CVaR of a ratio of sums, {key.name}")
-            rows[key] = tops[:, r] - bottoms[:, r]
-            continue
-        held = np.flatnonzero(bottoms[0, r])
-        if tops[0, r, choices].any() or bottoms[0, r, choices].any():
-            continue
-        if held.size == 1 and int(held[0]) in defines and not p.equal[r]:
-            defines[int(held[0])].append(r)
-        else:
-            base.append(r)
+    base, defines = _rows_of_definitions(p, tops, bottoms, choices)
+    # what an amount is made of is the same in every world, and decided once as that is
+    apart = _maxima_within(base, defines, tops - bottoms)
+    base += [r for i in apart for r in defines.pop(i)]
+    maxima = list(defines)
+    shared = np.array([i for i in range(len(p.columns)) if i not in {*maxima, *choices}])
     plain = _of_amounts(p, base, tops[:, base], bottoms[:, base], limited=limited)
     if np.ptp(plain, axis=0).any() or plain[:, :, maxima].any():
         raise NotPosynomial(AMOUNTS)
     losses, reciprocal = _losses(p, places.size)
     for form in (*(tops[:, r] for k in defines.values() for r in k), losses):
-        if form is not None and (form[:, maxima] < 0).any():
+        if form is not None and (form[:, [*maxima, *apart]] < 0).any():
             raise NotPosynomial(GAINS)
     arguments = {i: np.stack([tops[:, r] for r in k]) for i, k in defines.items()}
     gains: dict[RowKey, int] = {}
     for key, form in rows.items():
-        eased = [i for i in maxima if (form[:, i] < 0).any()]
+        eased = [i for i in (*maxima, *apart) if (form[:, i] < 0).any()]
         # one maximum of shared columns alone, and the limit in each world by itself
-        if len(eased) > 1 or (eased and (key in caps or arguments[eased[0]][..., maxima].any())):
+        if eased and (len(eased) > 1 or key in caps or arguments.get(eased[0], form)[..., maxima].any()):
+            raise NotPosynomial(GAINS)
+        if eased and eased[0] in apart:
             raise NotPosynomial(GAINS)
         if eased:
             gains[key] = eased[0]
     own = plain[0][:, [*shared, -1]]
     return Part(places, p, shared, losses, rows, own, p.equal[base], arguments, gains, reciprocal)
+
+
+def _rows_of_definitions(
+    p: Program, tops: Array, bottoms: Array, choices: Sequence[int]
+) -> tuple[list[int], dict[int, list[int]]]:
+    """Return rows of shared columns, and of each column of a maximum those that say what it is at least."""
+    defines: dict[int, list[int]] = {i: [] for i, c in enumerate(p.columns) if isinstance(c, Maximum)}
+    base: list[int] = []
+    for r, key in enumerate(p.keys):
+        if key is not None or tops[0, r, choices].any() or bottoms[0, r, choices].any():
+            continue
+        held = np.flatnonzero(bottoms[0, r])
+        if held.size == 1 and int(held[0]) in defines and not p.equal[r]:
+            defines[int(held[0])].append(r)
+        else:
+            base.append(r)
+    return base, defines
+
+
+def _maxima_within(base: Sequence[int], defines: Mapping[int, Sequence[int]], rows: Array) -> list[int]:
+    """Return the columns of maxima that some rows of ``base`` have, and those within these."""
+    found: list[int] = []
+    left = list(base)
+    while left:
+        there: Bools = np.any(rows[:, left] != 0.0, axis=(0, 1), keepdims=True)[0, 0]
+        left = [r for i, own in defines.items() if i not in found and there[i] for r in own]
+        found += [i for i in defines if i not in found and there[i]]
+    return found
 
 
 def _of_amounts(p: Program, base: Sequence[int], tops: Array, bottoms: Array, *, limited: bool) -> Array:

@@ -72,3 +72,22 @@ def test_the_most_throughput_of_a_station_is_not_held_back_by_its_supply():
     mean = per_socket * (1 / EFFICIENCIES).mean()
     assert found.status is Status.OPTIMAL
     assert found.metrics["sockets"] == pytest.approx(2.99e3 / mean, rel=2e-3)
+
+
+def test_a_mean_that_is_the_same_in_every_sample_is_a_limit_like_others():
+    """The MTTF depends on the number of sockets alone: its mean is met, and broken, as it is itself."""
+    failing = {"socket_failures": 2.8e-10, "card_failures": 5.6e-11}
+    several: dict[str, Any] = {}
+    for name, measures in (("mttf", {}), ("mean_mttf", {"mean_mttf": {"of": "mttf", "measure": "mean"}})):
+        for least in (1e5, 1e7):
+            goal = {"minimize": "cost", "measure": "mean"} | ({"measures": measures} if measures else {})
+            question = asked(goal, {"throughput": {"min": 1e12}, name: {"min": least}})
+            several[name, least] = dse.solve(question | {"given": question["given"] | failing})
+    for least in (1e5, 1e7):
+        plain, mean = several["mttf", least], several["mean_mttf", least]
+        assert plain.status is mean.status
+        assert plain.variables == mean.variables
+        renamed = [tuple(n.removeprefix("mean_") for n in names) for names in mean.conflicts]
+        assert renamed == list(plain.conflicts)
+    assert several["mean_mttf", 1e5].status is Status.OPTIMAL
+    assert several["mean_mttf", 1e7].conflicts == (("throughput", "mean_mttf"),)
