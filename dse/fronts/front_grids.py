@@ -12,6 +12,7 @@ import numpy as np
 from dse.fronts.enclosure import COINCIDENT, PROBES_PER_POINT
 from dse.fronts.front_search import ANSWERED, Front, Search, undominated, value
 from dse.system.records import dataclass
+from formulations.tolerances import HOLDS
 from results.solution import Solution, Status
 
 Spot = tuple[float, ...]
@@ -24,6 +25,7 @@ NEXT_LEVEL = 2.0 * COINCIDENT
 FREE = math.inf
 """The level of no limit: some designs of a front are worse in one objective than all that are best in another."""
 ALL_FOUND = "complete non-dominated set"
+BEST_FOR_ALL = "one design is the best for all objectives"
 
 
 def grid(search: Search, most: int) -> Front:
@@ -33,6 +35,10 @@ def grid(search: Search, most: int) -> Front:
     discrete decisions the last levels are those just better than each design found: where they are all answered, no
     design is missing.
     """
+    alone = next((x for x in search.best if _is_best_for_all(search, x)), None)
+    if alone is not None:
+        told = (search.final(alone),)
+        return Front(search.question, told, None, search.solves, search.failed, 0, BEST_FOR_ALL)
     state, discrete = _Grid(search, most), search.discrete
     for power in range(1, (DISCRETE_HALVINGS if discrete else LEVEL_HALVINGS) + 1):
         state.fill([[*(i / 2**power for i in range(2**power)), FREE]] * (len(search.goals) - 1))
@@ -48,6 +54,13 @@ def grid(search: Search, most: int) -> Front:
         if not (state.full or search.unproved or search.failed):
             method = f"{ALL_FOUND}: {method}"
     return Front(search.question, tuple(state.kept()), None, search.solves, search.failed, 0, method)
+
+
+def _is_best_for_all(search: Search, design: Solution) -> bool:
+    """Whether a design is the best for every objective, as far as limits hold."""
+    return all(
+        abs(value(s.objective, design) - s.best) <= HOLDS * abs(s.best) for s in search.scales
+    ) and all(x.status is Status.OPTIMAL for x in search.best)
 
 
 @dataclass(slots=True)

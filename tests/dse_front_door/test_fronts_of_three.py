@@ -34,3 +34,20 @@ def test_three_objectives_of_training_plans_on_several_machines():
     mine = np.stack([few[n].values for n in GOALS], axis=1)
     assert {tuple(row) for row in mine} <= {tuple(row) for row in at}
     assert mine.min(axis=0) == pytest.approx(alone, rel=EXACT)
+
+
+def test_one_design_that_is_the_best_for_all_three_is_the_front():
+    found = dse.front(
+        {
+            "model": "nbody",
+            "machine": "balanced",
+            "given": {"bodies": 1e5, "flops_per_pair": 10},
+            "decide": {"processors": {"max": 65536}, "memory": {}},
+            "define": {"twice": "2 * energy", "thrice": "3 * energy"},
+            "objective": {"minimize": ["energy", "twice", "thrice"]},
+        },
+        points=9,
+    )
+    assert found.sizes["front"] == 1
+    assert found.attrs["method"] == "one design is the best for all objectives"
+    assert found.status.values.tolist() == [1]
