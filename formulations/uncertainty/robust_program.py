@@ -246,21 +246,19 @@ def _world_part(places: Indices, p: Program, caps: Collection[RowKey], *, limite
     # which argument is the largest is chosen in each world (see ``alternatives``)
     choices = [i for i, c in enumerate(p.columns) if isinstance(c, Largest)]
     rows = {key: tops[:, r] - bottoms[:, r] for r, key in enumerate(p.keys) if key is not None}
-    for r, key in enumerate(p.keys):
-        if key is not None and key in caps:
-            # a mean is that of the metric where what divides it, or what it divides, is the user's number, or where
-            # the metric is the same in every world
-            end, same = (
-                (bottoms if key.side == "max" else tops)[:, r],
-                alike and not np.ptp(rows[key], 0).any(),
-            )
-            if not same and (end[:, :-1].any() or np.ptp(end[:, -1])):
-                raise NotPosynomial(f"a limit on the mean or CVaR of a ratio of sums, {key.name}")
     base, defines = _rows_of_definitions(p, tops, bottoms, choices)
     # what an amount is made of is the same in every world, and decided once as that is
     apart = _maxima_within(base, defines, tops - bottoms)
     base += [r for i in apart for r in defines.pop(i)]
     maxima = list(defines)
+    for r, key in enumerate(p.keys):
+        if key is not None and key in caps:
+            same = alike and not (np.ptp(rows[key], 0).any() or rows[key][:, [*maxima, *choices]].any())
+            # a mean is that of the metric where what divides it, or what it divides, is the user's number, or where
+            # the metric is the same in every world
+            end = (bottoms if key.side == "max" else tops)[:, r]
+            if not same and (end[:, :-1].any() or np.ptp(end[:, -1])):
+                raise NotPosynomial(f"a limit on the mean or CVaR of a ratio of sums, {key.name}")
     shared = np.array([i for i in range(len(p.columns)) if i not in {*maxima, *choices}])
     plain = _of_amounts(p, base, tops[:, base], bottoms[:, base], limited=limited)
     if np.ptp(plain, axis=0).any() or plain[:, :, maxima].any():

@@ -158,11 +158,15 @@ class Worlds:
 
     def with_caps_in_each(self) -> Question:
         """Return the question in all worlds with the limits on measures as limits in each: their forms, no question."""
+        return self.with_caps(self.every)
+
+    def with_caps(self, question: Question) -> Question:
+        """Return a question with the limits on measures beside its own."""
         limits = tuple(
             Limit(c.name, maximum=c.end) if c.side == "max" else Limit(c.name, minimum=c.end)
             for c in self.caps
         )
-        return replace(self.every, limits=(*self.every.limits, *limits))
+        return replace(question, limits=(*question.limits, *limits))
 
     def uncertain(self) -> dict[str, Array]:
         """Return the uncertain numbers by name, one for each world."""

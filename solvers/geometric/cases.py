@@ -28,6 +28,8 @@ from solvers.outcome import Outcome
 
 # each case is within TIE of its own optimum
 EQUAL = 2 * TIE
+NODES_BEFORE_INTERVALS = 600
+"""Nodes of a case, half a second of them, after which a question of few numbers is asked by intervals."""
 
 
 def scanned(problem: Problem) -> Grid | None:
@@ -43,9 +45,15 @@ def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
     """Solve a structured problem, or every case of it: the best design is the answer, the least bound its bound.
 
     The design is unique by the tie rule, unless nobody asks for ``ties``. Where some case could not be closed, the
-    methods that need no structure are asked as well.
+    methods that need no structure are asked as well: intervals, where they are in reach, after a few nodes.
     """
-    searches = _searched_cases(problem)
+    near = bool(problem.cases) and methods.in_reach_of_intervals(problem.question)
+    searches = _searched_cases(problem, NODES_BEFORE_INTERVALS if near else branch.MOST_NODES)
+    if near and any(one.answers.nodes[0] >= NODES_BEFORE_INTERVALS for one in searches):
+        known = methods.short_answer(problem.question)
+        if known is not None:
+            return Optimum(known, ranges=dict(known.ranges))
+        searches = _searched_cases(problem, branch.MOST_NODES)
     found = _settled_over_cases(problem, searches, ties)
     return (
         found
@@ -78,10 +86,12 @@ def _with_other(question: Question, best: Optimum | None, other: Outcome) -> Opt
     return dataclasses.replace(best, outcome=found) if found.x is best.outcome.x else Optimum(found)
 
 
-def _searched_cases(problem: Problem) -> list[Searched]:
-    """Search every case; once there is a design, only for what is as good."""
+def _searched_cases(problem: Problem, most: int) -> list[Searched]:
+    """Search every case, in so many nodes each; once there is a design, only for what is as good."""
     # without an objective each case looks for its own design by the tie rule
-    reached = branch.Reached(slack=EQUAL) if problem.cases and problem.cases[0].goal is not None else None
+    reached = (
+        branch.Reached(EQUAL, most=most) if problem.cases and problem.cases[0].goal is not None else None
+    )
     return side_by_side.run([partial(structured.search, case, reached) for case in batch.cases(problem)])
 
 

@@ -13,7 +13,7 @@ from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Codes, Points
 from formulations.arithmetics.posynomial import NotPosynomial
 from scenarios.question import Question, with_asked_gaps
-from solvers.mechanisms.conflicts import NOT_KNOWN
+from solvers.mechanisms.conflicts import CAN_HOLD, NOT_KNOWN
 from solvers.mechanisms.why import Why, in_columns
 from solvers.patterns import groups
 
@@ -34,12 +34,17 @@ def with_gaps(
     decided = [d.name for d in question.decide if d.name in gaps or d.name in found.names]
     limits = (n for n in found.names if n not in own and n not in decided)
     names = tuple(dict.fromkeys((*limits, *decided, *found.names)))
-    of_sets = {frozenset[str](): found}
+    of_sets: dict[frozenset[str], Why] = {}
 
     def met(points: Points, kept: Bools) -> Codes:
-        codes = np.full(len(kept), NOT_KNOWN, np.int8)
-        for some, freed in groups(~kept[:, [names.index(n) for n in gaps]]):
+        # what holds with all gaps holds without them
+        codes = np.asarray(in_columns(found.met, names, found.names)(points, kept), np.int8)
+        open_ones = ~kept[:, [names.index(n) for n in gaps]] & (codes != CAN_HOLD)[:, None]
+        for some, freed in groups(open_ones):
             free = frozenset(itertools.compress(gaps, freed))
+            if not free:
+                continue
+            codes[some] = NOT_KNOWN
             with suppress(CannotTake, NotPosynomial):
                 of = of_sets.get(free) or of_sets.setdefault(free, of_free(free))
                 codes[some] = in_columns(of.met, names, of.names)(points[some], kept[some])

@@ -81,13 +81,19 @@ def listed_optimum(question: Question) -> Outcome | None:
 
 def short_optimum(question: Question) -> Outcome | None:
     """Return the optimum where a short search over intervals finds it, and None where it does not."""
+    found = short_answer(question)
+    return found if found is not None and found.status is Status.OPTIMAL else None
+
+
+def short_answer(question: Question) -> Outcome | None:
+    """Return what a short search over intervals proves: an optimum, or that there is none; None where it does not."""
     from solvers.nonlinear import interval
 
     try:
         found = interval.solve(question, work=SHORT_SEARCH)
     except (ArithmeticError, ValueError):
         return None
-    return found if found.status is Status.OPTIMAL else None
+    return found if found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED) else None
 
 
 def settles_ties(question: Question, solver: str) -> bool:

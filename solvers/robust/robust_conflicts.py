@@ -21,10 +21,10 @@ from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Measured, Quantile
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance, Wanted, end_that_does, reached
-from formulations.uncertainty.worlds import Cap, Worlds, judged
+from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.define import composed
-from scenarios.question import HALVINGS, Decision, Limit, Objective, Question, freed
+from scenarios.question import HALVINGS, Decision, Objective, Question, freed
 from solvers import side_by_side
 from solvers.explaining import subsets
 from solvers.explaining.least_values import without_gaps
@@ -32,7 +32,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts, gaps
 from solvers.mechanisms.sensitivity import with_limit
-from solvers.mechanisms.why import Why, apart_but_for, of_each
+from solvers.mechanisms.why import Why, apart_but_for, of_each, remembered
 from solvers.outcome import Outcome
 from solvers.robust import scan, worst
 from solvers.robust.masters import ends, failing, levels, robust_program
@@ -56,9 +56,12 @@ def why(wanted: Wanted) -> Why:
 
     found = of_free(())
     told = gaps.with_gaps(found, worlds.nominal, of_free, nearest)
+    if told is not found and not divided.shape(worlds.every):
+        # each set that is searched is asked for more than once
+        told = remembered(told)
     return replace(
         told,
-        question=lambda points: _with_caps(found.question(points), worlds.caps),
+        question=lambda points: worlds.with_caps(found.question(points)),
         ended=lambda: found.ended() | frozenset(unknown),
     )
 
@@ -100,7 +103,13 @@ def _why(wanted: Wanted) -> Why:
         if together:
             # asked point by point
             return np.full(points.size, conflicts.NOT_KNOWN, np.int8)
-        return np.array(side_by_side.run([partial(_met_by, asked, names, row) for row in rows]), np.int8)
+        # what one of a few designs holds need not be searched for
+        codes = np.where(worst.met(worlds, names, rows), conflicts.CAN_HOLD, conflicts.NOT_KNOWN).astype(
+            np.int8
+        )
+        left = np.flatnonzero(codes != conflicts.CAN_HOLD)
+        codes[left] = side_by_side.run([partial(_met_by, asked, names, rows[i]) for i in left])
+        return codes
 
     def values(points: Points, wanted: Sequence[str]) -> Mapping[str, np.ndarray]:
         if together:
@@ -124,11 +133,6 @@ def _why(wanted: Wanted) -> Why:
     except (NotPosynomial, CannotTake):
         pass
     return told
-
-
-def _with_caps(question: Question, caps: Sequence[Cap]) -> Question:
-    ends = (Limit(c.name, minimum=c.end) if c.side == "min" else Limit(c.name, maximum=c.end) for c in caps)
-    return replace(question, limits=(*question.limits, *ends))
 
 
 def _met_by(asked: Wanted, names: Sequence[str], row: np.ndarray) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,13 @@ from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.row_keys import RowKey
 from formulations.uncertainty.worlds import Worlds, differing, judged
-from solvers import designs
+from solvers import boxes, designs
 from solvers.designs import Table
+from solvers.explaining import subsets
 from solvers.robust import scan
+
+SCATTERED, MOST_JUDGED = 256, 500_000
+"""Designs that are judged before limits are searched, and in how many worlds all of them together at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +87,30 @@ def _judged(
 
 def _own(values: Array, shape: tuple[int, ...]) -> Array:
     return np.array(np.broadcast_to(values, shape))
+
+
+def met(worlds: Worlds, names: Sequence[str], kept: Bools) -> Bools:
+    """Tell of sets of limits (R, L) of one point whether one of some scattered designs holds them all in every world.
+
+    Half of the designs lie within the user's bounds on what is decided, half are as far beyond as the search goes.
+    """
+    question, rng = worlds.nominal, np.random.default_rng(0)
+    free = replace(question, decide=tuple(replace(d, minimum=None, maximum=None) for d in question.decide))
+    count = min(SCATTERED, max(MOST_JUDGED // worlds.size, 1))
+    found = np.zeros(len(kept), bool)
+    for asked in (question, free) if question.decide else ():
+        where = boxes.space(asked)
+        points = where.spread(where.low, where.high, rng.random((count, len(where.names))))
+        x = {n: v.copy() for n, v in zip(where.names, points.T, strict=True)}
+        for d in question.decide:
+            if d.values is not None:
+                values = np.array(d.values)
+                x[d.name] = values[np.abs(np.log(x[d.name][:, None] / values)).argmin(axis=1)]
+            elif d.integer:
+                x[d.name] = np.round(x[d.name])
+        with np.errstate(all="ignore"):
+            ratios, _ = _judged(worlds, x, (1, count))
+        masks = subsets.broken({key: own for key, (_, own) in ratios.items()}, names, (1, count))
+        bits = kept @ (1 << np.arange(len(names), dtype=np.int64))
+        found |= ((np.unique(masks)[None] & bits[:, None]) == 0).any(axis=1)
+    return found

@@ -214,7 +214,8 @@ def searched(
     c = divided.take(batch.arrays, points)
     if rule is None:
         few = NODES_BEFORE_PINNED if reached is None and c.divisors and not c.allowed else branch.MOST_NODES
-        r = branch.closely(c, reached=reached, reach=tied, most=few)
+        most = few if reached is None or reached.most is None else reached.most
+        r = branch.closely(c, reached=reached, reach=tied, most=most)
         if few < branch.MOST_NODES and r.status[0] == gp.FAILED:
             # the slack of a limit at the least value that it can have is worth more than any gap that closes
             known_end = not np.isnan(r.y).any() and optima.is_pinned(batch, points, r.y, solve)

@@ -51,10 +51,11 @@ Ask = Callable[[list[Programs]], list[gp.Result]]
 
 @dataclass(slots=True)
 class Reached:
-    """The least log value that some of several searches has reached; what is ``slack`` above it is of no interest."""
+    """The least log value of several searches, each of ``most`` nodes; what is ``slack`` above is of no interest."""
 
     slack: float
     value: float = np.inf
+    most: int | None = None
 
     @property
     def level(self) -> float:
