@@ -25,7 +25,6 @@ from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.define import composed
 from scenarios.question import HALVINGS, Decision, Objective, Question, freed
-from solvers import side_by_side
 from solvers.explaining import subsets
 from solvers.explaining.least_values import without_gaps
 from solvers.geometric.kernel import gp
@@ -99,17 +98,13 @@ def _why(wanted: Wanted) -> Why:
     asked = replace(wanted, worlds=worlds, measure=WORST)
     names, unknown, together = breakable_limits(worlds), set[str](), bool(divided.shape(worlds.every))
 
+    known = worst.Known(worlds, names)
+
     def met(points: Points, rows: np.ndarray) -> Codes:
         if together:
             # asked point by point
             return np.full(points.size, conflicts.NOT_KNOWN, np.int8)
-        # what one of a few designs holds need not be searched for
-        codes = np.where(worst.met(worlds, names, rows), conflicts.CAN_HOLD, conflicts.NOT_KNOWN).astype(
-            np.int8
-        )
-        left = np.flatnonzero(codes != conflicts.CAN_HOLD)
-        codes[left] = side_by_side.run([partial(_met_by, asked, names, rows[i]) for i in left])
-        return codes
+        return np.array([_met_by(asked, known, row) for row in rows], np.int8)
 
     def values(points: Points, wanted: Sequence[str]) -> Mapping[str, np.ndarray]:
         if together:
@@ -135,10 +130,12 @@ def _why(wanted: Wanted) -> Why:
     return told
 
 
-def _met_by(asked: Wanted, names: Sequence[str], row: np.ndarray) -> int:
+def _met_by(asked: Wanted, known: worst.Known, row: np.ndarray) -> int:
     """Whether some of the limits can hold together; of what is decided the others are bounds that do not count."""
-    kept = frozenset(n for n, k in zip(names, row, strict=True) if k)
-    free = frozenset(names) - kept
+    if known.holds(row):
+        return conflicts.CAN_HOLD
+    kept = frozenset(n for n, k in zip(known.names, row, strict=True) if k)
+    free = frozenset(known.names) - kept
 
     def beyond(question: Question) -> Question:
         decide = (replace(d, minimum=None, maximum=None) if d.name in free else d for d in question.decide)
@@ -148,12 +145,13 @@ def _met_by(asked: Wanted, names: Sequence[str], row: np.ndarray) -> int:
         )
 
     try:
-        status = of_some_limits(replace(asked, worlds=asked.worlds.changed(beyond), kept=kept)).status
+        found = of_some_limits(replace(asked, worlds=asked.worlds.changed(beyond), kept=kept))
     except (NotPosynomial, CannotTake, OverflowError):
         return conflicts.NOT_KNOWN
-    if status in (Status.OPTIMAL, Status.FEASIBLE):
+    if found.status in (Status.OPTIMAL, Status.FEASIBLE):
+        known.learn({n: np.array([v]) for n, v in (found.x or {}).items()})
         return conflicts.CAN_HOLD
-    return conflicts.CANNOT_HOLD if status is Status.INFEASIBLE else conflicts.NOT_KNOWN
+    return conflicts.CANNOT_HOLD if found.status is Status.INFEASIBLE else conflicts.NOT_KNOWN
 
 
 def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve: Solver = gp.solve) -> Why:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.row_keys import RowKey
 from formulations.uncertainty.worlds import Worlds, differing, judged
+from scenarios.question import Decision
 from solvers import boxes, designs
 from solvers.designs import Table
 from solvers.explaining import subsets
@@ -89,28 +90,47 @@ def _own(values: Array, shape: tuple[int, ...]) -> Array:
     return np.array(np.broadcast_to(values, shape))
 
 
-def met(worlds: Worlds, names: Sequence[str], kept: Bools) -> Bools:
-    """Tell of sets of limits (R, L) of one point whether one of some scattered designs holds them all in every world.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Designs of one question in many worlds that are known, by the sets of limits ``names`` that they break, as bits.
 
-    Half of the designs lie within the user's bounds on what is decided, half are as far beyond as the search goes.
+    At first these are designs scattered over the question.
     """
-    question, rng = worlds.nominal, np.random.default_rng(0)
-    free = replace(question, decide=tuple(replace(d, minimum=None, maximum=None) for d in question.decide))
-    count = min(SCATTERED, max(MOST_JUDGED // worlds.size, 1))
-    found = np.zeros(len(kept), bool)
-    for asked in (question, free) if question.decide else ():
-        where = boxes.space(asked)
-        points = where.spread(where.low, where.high, rng.random((count, len(where.names))))
-        x = {n: v.copy() for n, v in zip(where.names, points.T, strict=True)}
-        for d in question.decide:
-            if d.values is not None:
-                values = np.array(d.values)
-                x[d.name] = values[np.abs(np.log(x[d.name][:, None] / values)).argmin(axis=1)]
-            elif d.integer:
-                x[d.name] = np.round(x[d.name])
+
+    worlds: Worlds
+    names: tuple[str, ...]
+    broken: set[int] = field(default_factory=set)
+
+    def holds(self, kept: Bools) -> bool:
+        """Tell whether one of the designs holds all limits that are ``kept`` (L,) in every world."""
+        if not self.broken and self.worlds.nominal.decide:
+            self._scatter()
+        bits = sum(1 << int(i) for i in np.flatnonzero(kept))
+        return any(not mask & bits for mask in self.broken)
+
+    def learn(self, x: Mapping[str, Array]) -> None:
+        """Add designs, each quantity (D,)."""
+        count = max(map(len, x.values()), default=1)
         with np.errstate(all="ignore"):
-            ratios, _ = _judged(worlds, x, (1, count))
-        masks = subsets.broken({key: own for key, (_, own) in ratios.items()}, names, (1, count))
-        bits = kept @ (1 << np.arange(len(names), dtype=np.int64))
-        found |= ((np.unique(masks)[None] & bits[:, None]) == 0).any(axis=1)
-    return found
+            ratios, _ = _judged(self.worlds, {n: v[:, None] for n, v in x.items()}, (1, count))
+        own = {key: ratio for key, (_, ratio) in ratios.items()}
+        self.broken.update(map(int, np.unique(subsets.broken(own, self.names, (1, count)))))
+
+    def _scatter(self) -> None:
+        """Half of the designs lie within the user's bounds, half are as far beyond as the search goes."""
+        question, rng = self.worlds.nominal, np.random.default_rng(0)
+        free = tuple(replace(d, minimum=None, maximum=None) for d in question.decide)
+        count = min(SCATTERED, max(MOST_JUDGED // self.worlds.size, 1))
+        for asked in (question, replace(question, decide=free)):
+            where = boxes.space(asked)
+            points = where.spread(where.low, where.high, rng.random((count, len(where.names))))
+            self.learn(
+                {d.name: _nearest_allowed(d, v) for d, v in zip(question.decide, points.T, strict=True)}
+            )
+
+
+def _nearest_allowed(d: Decision, x: Array) -> Array:
+    if d.values is None:
+        return np.round(x) if d.integer else x
+    values = np.array(d.values)
+    return np.asarray(values[np.abs(x[:, None] - values).argmin(axis=1)])
