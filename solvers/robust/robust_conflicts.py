@@ -44,7 +44,8 @@ def why(wanted: Wanted) -> Why:
 
     Limits on measures stand in its question like others: of several choices the value nearest to them is told.
     """
-    worlds, unknown = wanted.worlds, set[str]()
+    # lists of what divides, or is divided, stay: numbers between those listed would not divide
+    worlds, unknown = wanted.worlds.changed(subsets.with_menus), set[str]()
 
     def of_free(free: Collection[str]) -> Why:
         return _why(replace(wanted, worlds=worlds.changed(partial(without, names=free))))
@@ -93,7 +94,6 @@ def without(question: Question, names: Collection[str]) -> Question:
 
 def _why(wanted: Wanted) -> Why:
     worlds = wanted.worlds.changed(lambda q: replace(q, objectives=()))
-    worlds = ends.farther(worlds) if ends.holds_whole(worlds.nominal) else worlds
     # where nothing is to be best every measure asks the same
     asked = replace(wanted, worlds=worlds, measure=WORST)
     names, unknown, together = breakable_limits(worlds), set[str](), bool(divided.shape(worlds.every))

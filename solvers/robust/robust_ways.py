@@ -19,7 +19,7 @@ from solvers import designs
 from solvers.outcome import Outcome
 from solvers.robust import chances, each_sample, robust_ratios, scan
 from solvers.robust.boxes import robust_boxes
-from solvers.robust.masters import robust_geometric, robust_program
+from solvers.robust.masters import ends, robust_geometric, robust_program
 from solvers.robust.masters.robust_geometric import Found
 
 
@@ -95,14 +95,31 @@ def _by_boxes_or_lists(wanted: Wanted, held: Found | None, why: list[str]) -> Fo
 
 
 def of_some_limits(wanted: Wanted) -> Outcome:
-    """Find the best design within the limits that count; where nothing is decided, whether they hold."""
-    found = found_by(wanted, tied=False)
-    if found.outcome.status is not Status.EVALUATED:
-        return found.outcome
-    at = judged(wanted.worlds, {})
+    """Find the best design within the limits that count; where nothing is decided, whether they hold.
+
+    Of whole numbers without ends of the user's it is looked for near first: far ends are large numbers in rows, and a
+    design beside them may break a limit by what a solver lets rows be off by. Such a design is none.
+    """
+    found = _held_to(wanted, found_by(wanted, tied=False))
+    nominal = wanted.worlds.nominal
+    near = found.status in (Status.OPTIMAL, Status.FEASIBLE) and not ends.held(nominal, found.x or {})
+    if near or not ends.holds_whole(nominal):
+        return found
+    far = replace(wanted, worlds=ends.farther(wanted.worlds))
+    return _held_to(far, found_by(far, tied=False))
+
+
+def _held_to(wanted: Wanted, found: Found) -> Outcome:
+    """What is found, of which a design that breaks a limit that counts is none."""
+    outcome = found.outcome
+    if outcome.x is None:
+        return outcome
+    at = judged(wanted.worlds, outcome.x)
     counted = (at.counted(k, found.left_out) for k in at.ratios if wanted.counts(k.name))
     holds = all(bool((ratio <= 1.0 + HOLDS).all()) for ratio in counted)
-    return replace(found.outcome, status=Status.OPTIMAL if holds else Status.INFEASIBLE)
+    if outcome.status is Status.EVALUATED:
+        return replace(outcome, status=Status.OPTIMAL if holds else Status.INFEASIBLE)
+    return outcome if holds else replace(outcome, status=Status.ERROR)
 
 
 def _evaluated(wanted: Wanted) -> Found:

@@ -91,3 +91,32 @@ def test_a_mean_that_is_the_same_in_every_sample_is_a_limit_like_others():
         assert renamed == list(plain.conflicts)
     assert several["mean_mttf", 1e5].status is Status.OPTIMAL
     assert several["mean_mttf", 1e7].conflicts == (("throughput", "mean_mttf"),)
+
+
+@pytest.mark.parametrize("may_fail", [{}, {"probability": 0.5, "confidence": 0}])
+def test_the_cost_that_would_do_does_where_a_type_runs_at_one_of_two_levels(may_fail: dict[str, Any]):
+    """Sockets of two levels at once would be cheaper, and are no design."""
+    question = asked({"minimize": "power", "measure": "mean"}, {"throughput": {"min": 1.386e10}})
+    levels = [
+        {"name": "low", "frequency": 0.6, "voltage": 0.8},
+        {"name": "full", "frequency": 1.0, "voltage": 1.0},
+    ]
+    given = {"levels": levels, "power_step": 20.0, "lifetime": 4.73e8, "energy_price": 4.17e-8}
+    shares = {"peak_share": 0.8, "idle_share": 0.2}
+    question |= {
+        "given": question["given"] | given | shares,
+        "uncertain": {
+            "machine.omap3503.energy_per_integer_operation": {"uniform": [1.68e-9, 3.36e-9]},
+            "sampling": {"samples": 8, "seed": 72},
+        },
+    }
+
+    def told(most: float) -> Any:
+        return dse.solve(question | {"limits": question["limits"] | {"cost": {"max": most, **may_fail}}})
+
+    found = told(300.0)
+    assert found.conflicts == (("throughput", "cost"),)
+    cost = found.conflict["cost"]
+    assert cost is not None
+    assert told(cost * (1 + 1e-7)).status is Status.OPTIMAL
+    assert told(cost * (1 - 1e-6)).status is Status.INFEASIBLE
