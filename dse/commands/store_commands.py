@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dse.sweeping.verifying import Verdict
 
 TROUBLES_SHOWN = 20
+NOT_RUN = "designs of a black box are not run again, so that their limits and numbers are as they were stored"
 
 
 @click.command()
@@ -78,7 +79,9 @@ def _show_verdict(verdict: Verdict) -> None:
             say(f"  not finished: {chunks} to do; the command that started the sweep continues it")
         if verdict.damaged or verdict.pending:
             say(f"  `dse verify --repair {verdict.store}` computes again what is missing or damaged")
-    if verdict.points:
+    if found.not_run:
+        say(f"  {NOT_RUN}")
+    elif verdict.points:
         say(
             f"  limits are missed by {found.limit:.1e} at most (allowed 1e-8), the gap of an optimum is at most "
             f"{found.gap:.1e}, stored numbers differ from the model's by {found.difference:.1e} at most"
@@ -107,7 +110,12 @@ def show_audit(told: dict[str, Any]) -> None:
     if not told.get("points"):
         return
     how = f"limits missed by {told['largest_miss_of_a_limit']:.1e} at most, gaps up to {told['largest_gap']:.1e}"
-    say(f"Audit: {plural(told['points'], 'point')} re-evaluated in {told.get('seconds', 0.0):.2g} s, {how}")
+    if told.get("not_run_again"):
+        say(f"Audit: {NOT_RUN}")
+    else:
+        say(
+            f"Audit: {plural(told['points'], 'point')} re-evaluated in {told.get('seconds', 0.0):.2g} s, {how}"
+        )
     if told.get("solved_again"):
         say(
             f"       {told['solved_again']} solved again in {told.get('seconds_solved_again', 0.0):.2g} s by other "

@@ -347,6 +347,7 @@ def figures(notes: Iterable[Mapping[str, Any]], extra: Again | None) -> dict[str
         "bounds_proved_again": whole.proved,
         "bounds_tried": whole.proved + whole.unproved,
     }
+    found |= {"not_run_again": whole.not_run} if whole.not_run else {}
     if extra is not None:
         found |= {
             "solved_again": extra.points,

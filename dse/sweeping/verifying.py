@@ -95,6 +95,7 @@ class Verdict:
             "store": self.store,
             "passed": self.passed,
             "points": self.points,
+            "not_run_again": self.found.not_run,
             "chunks": self.chunks,
             "chunks_pending": self.pending,
             "wrong": self.wrong,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,24 @@ def test_a_model_that_has_a_number_nowhere_says_so():
     found = dse.solve(asked, trials=20)
     assert found.status is Status.ERROR
     assert "could not be evaluated at any of 20 designs: cost is not a number" in found.message
+
+
+def ending(g: Any) -> dict[str, Any]:
+    if float(g.n) == 3:
+        sys.exit(3)
+    return {"cost": g.n + 1j if float(g.n) == 5 else float(g.n) + 3 * (float(g.n) < 3)}
+
+
+def test_one_that_ends_the_program_or_has_complex_numbers_fails_there():
+    asked = {
+        "model": registered("ending", ending),
+        "decide": DECIDE,
+        "objective": {"minimize": "cost"},
+    }
+    found = dse.solve(asked, trials=60, sampler="random")
+    assert found.status is Status.FEASIBLE
+    assert found.objective == 4.0
+    assert "the model failed at" in found.certificate
 
 
 def endless(g: Any) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def refusal(model: Model, values: Mapping[str, Any], free: Iterable[str]) -> str
         evaluate(model, {**values, **varying})
     except NotArithmetic:
         pass
-    except Exception as problem:  # a stranger's code may raise anything
+    except (Exception, SystemExit) as problem:  # a stranger's code may raise anything
         seen.append(f"{type(problem).__name__}: {problem}")
     return seen[0][:LONGEST_WITNESS] if seen else ""
 

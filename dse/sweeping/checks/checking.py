@@ -89,6 +89,7 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bound
         at = within(piece, region)
         part = Part(spread, plan, piece, {name: values[at] for name, values in arrays.items()})
         found.points += math.prod(part.shape)
+        found.not_run += math.prod(part.shape) if asked_once else 0
         with np.errstate(all="ignore"):
             if "status" in arrays:
                 _statuses(part, found)

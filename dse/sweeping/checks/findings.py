@@ -30,7 +30,7 @@ class Findings:
     ``limit``: by how much a limit is missed, ``gap``: of an optimal point, ``difference``: between a stored number and
     the model's (all relative). ``examples``: the first of all that is ``wrong``. ``proved``: optima whose bound was
     proved once more (see ``dse.sweeping.checks.dual_bounds``); ``doubtful``: the first of those where that failed,
-    which says nothing against them.
+    which says nothing against them. ``not_run``: points of a black box, whose designs are not evaluated again.
     """
 
     points: int = 0
@@ -42,6 +42,7 @@ class Findings:
     proved: int = 0
     unproved: int = 0
     doubtful: list[tuple[int, ...]] = field(default_factory=list)
+    not_run: int = 0
 
     def told(self) -> dict[str, Any]:
         """Return the findings as values that JSON has; ``read`` reads them back."""
@@ -56,6 +57,7 @@ class Findings:
     def add(self, other: Findings) -> None:
         """Take over what another check has found."""
         self.points += other.points
+        self.not_run += other.not_run
         self.wrong += other.wrong
         self.limit = max(self.limit, other.limit)
         self.gap = max(self.gap, other.gap)
