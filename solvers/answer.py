@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,7 +65,7 @@ def answers(
                 arrays, left = path.solve(plan, region)
             if "seconds" in arrays:
                 arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
-            feasible_values.complete(grid, plan, region, arrays, left)
+            feasible_values.complete(grid, plan, region, arrays, left, partial(answer, neighbours=False))
             alone = int(np.count_nonzero(left))
             why.complete(alone, NO_REASON)
         if left.any():

@@ -8,6 +8,7 @@ exist, because another conflict remains.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,25 @@ from solvers.mechanisms.conflicts import ONE
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import apart_but_for_bound, over_choices
 
+Alone = Callable[[Question], Solution]
+"""Answers a question by itself."""
+
+
+def certainly(question: Question) -> Solution:
+    """Answer a question whose numbers are certain by itself."""
+    return answer(question, neighbours=False)
+
+
 ALONE = "a feasible value, sought for one point by itself"
 
 
-def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays, left: Bools) -> None:
-    """Fill in what a way for whole blocks left open, point by point; ``left``: points that are solved anew anyway."""
+def complete(
+    grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays, left: Bools, alone: Alone = certainly
+) -> None:
+    """Fill in what a way for whole blocks left open, point by point.
+
+    ``left``: points that are solved anew anyway; ``alone``: answers a question, where numbers are uncertain, too.
+    """
     if "would_do" not in arrays or "binding" not in arrays or "status" not in arrays:
         return
     values = arrays["would_do"].reshape(-1, len(plan.limits))
@@ -43,11 +58,13 @@ def complete(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays
     open_ones = clash.reshape(values.shape) & np.isnan(values)
     block = Block(spread(grid), region)
     for group in block.alike() if open_ones.any() else ():
-        _complete_alike(block, plan, values, open_ones, group[open_ones[group].any(1)])
+        _complete_alike(block, plan, values, open_ones, group[open_ones[group].any(1)], alone)
     values[~np.isfinite(values)] = np.nan
 
 
-def _complete_alike(block: Block, plan: Layout, values: Array, open_ones: Bools, points: Points) -> None:
+def _complete_alike(
+    block: Block, plan: Layout, values: Array, open_ones: Bools, points: Points, alone: Alone
+) -> None:
     """Fill in the values (N, limits) that are open at points of a block that differ in numbers only.
 
     Where points share the value of a limit, it is asked once.
@@ -63,14 +80,14 @@ def _complete_alike(block: Block, plan: Layout, values: Array, open_ones: Bools,
         key, bound, first, which = shared
         handover.hand_over(ALONE, first.size)
         asked = (with_limit(grid.question(block.place(p)), key, bound) for p in some[first])
-        found = np.array([at(question, (name,))[name] for question in asked])[which]
+        found = np.array([at(question, (name,), alone)[name] for question in asked])[which]
         values[some] = np.where(open_ones[some] & sides, found[:, None], values[some])
         left &= ~sides
     handover.hand_over(ALONE, int(left.any(1).sum()))
     for point, mine in zip(points, left, strict=True):
         if mine.any():
             open_names = tuple(dict.fromkeys(n for n, here in zip(names, mine, strict=True) if here))
-            by_name = at(grid.question(block.place(point)), open_names)
+            by_name = at(grid.question(block.place(point)), open_names, alone)
             values[point, mine] = [by_name[n] for n, here in zip(names, mine, strict=True) if here]
 
 
@@ -108,18 +125,10 @@ def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays
                 values[some[values[some, lower] > high], lower] = np.nan
 
 
-def _alone(question: Question) -> Solution:
-    if question.uncertain is None:
-        return answer(question, neighbours=False)
-    from solvers.robust import decide_now  # slow to import, and most questions are certain
-
-    return decide_now.answer_now(question, fresh=False)
-
-
-def at(question: Question, names: tuple[str, ...]) -> dict[str, float]:
+def at(question: Question, names: tuple[str, ...], alone: Alone = certainly) -> dict[str, float]:
     """Return the feasible value for each of some limits of one infeasible question; NaN where there is none."""
     if question.uncertain is not None or not question.decide:
-        by_name = _alone(question).conflict
+        by_name = alone(question).conflict
         found = {n: by_name.get(n) for n in names}
         return {n: math.nan if v is None else v for n, v in found.items()}
     why = over_choices([why_without_design(formulate(q, searched=True)) for _, q in combinations(question)])

@@ -20,7 +20,7 @@ from solvers.designs import Table
 from solvers.explaining import subsets
 from solvers.robust import scan
 
-SCATTERED, MOST_JUDGED = 256, 500_000
+SCATTERED_IN_WORLDS, JUDGED_IN_WORLDS = 256, 500_000
 """Designs that are judged before limits are searched, and in how many worlds all of them together at most."""
 
 
@@ -120,7 +120,7 @@ class Known:
         """Half of the designs lie within the user's bounds, half are as far beyond as the search goes."""
         question, rng = self.worlds.nominal, np.random.default_rng(0)
         free = tuple(replace(d, minimum=None, maximum=None) for d in question.decide)
-        count = min(SCATTERED, max(MOST_JUDGED // self.worlds.size, 1))
+        count = min(SCATTERED_IN_WORLDS, max(JUDGED_IN_WORLDS // self.worlds.size, 1))
         for asked in (question, replace(question, decide=free)):
             where = boxes.space(asked)
             points = where.spread(where.low, where.high, rng.random((count, len(where.names))))

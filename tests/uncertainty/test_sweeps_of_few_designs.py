@@ -19,6 +19,7 @@ from formulations.uncertainty.wanted import Wanted
 from results.dataset import layout, to_arrays
 from scenarios.question import Question
 from solvers import feasible_values
+from solvers.answer import answer
 from solvers.robust import tables
 
 NAMES: dict[str, Any] = {
@@ -203,7 +204,7 @@ def test_why_points_have_no_design_is_what_each_by_itself_says():
     assert path is not None
     arrays, left = path.solve(plan, over_grid.whole(grid))
     assert not left.any()
-    feasible_values.complete(grid, plan, over_grid.whole(grid), arrays, left)
+    feasible_values.complete(grid, plan, over_grid.whole(grid), arrays, left, answer)
     places = list(np.ndindex(*grid.shape))
     values_told = 0
     for place, alone in zip(places, points_alone.answers(grid, places), strict=True):
