@@ -6,17 +6,23 @@ import numpy as np
 
 from dse.fronts.front_grids import ALL_FOUND
 from dse.fronts.front_search import Front, Scale, Search
-from dse.system.arrays import Array, Integers
+from dse.system.arrays import Array, Bools, Integers
 from scenarios.question import Objective
 from solvers import enumeration
 from solvers.fronts import front_points, program_front
+
+TOGETHER, ROWS_AT_ONCE = 256, 4096
+"""Designs that others are compared with at once, and how many others."""
+MOST_COMPARED = 500_000_000
+"""Pairs of designs that are compared: one or two seconds. A front of more is found point by point."""
 
 
 def find(search: Search, points: int | None, most: int) -> Front | None:
     """Find all designs that none betters, or ``points`` of them, spread evenly, at most ``most``.
 
-    None where something decided is divisible or has no end, there are too many designs, or none holds all limits: why
-    is told by the search. Of designs that are equal in all objectives the first in the order of the file is kept.
+    None where something decided is divisible or has no end, there are too many designs, or too many that none betters,
+    or none holds all limits: why is told by the search. Of designs that are equal in all objectives the first in the
+    order of the file is kept.
     """
     listed = program_front.few_designs(search.question)
     if listed is None:
@@ -31,7 +37,10 @@ def find(search: Search, points: int | None, most: int) -> Front | None:
     held = np.flatnonzero(np.isfinite(at).all(axis=1))
     if not held.size:
         return None
-    best = held[_undominated(program_front.rounded_levels(at[held]))]
+    found_among = _undominated(program_front.rounded_levels(at[held]))
+    if found_among is None:
+        return None
+    best = held[found_among]
     chosen = best[_spread(at[best], search.goals, min(points or most, most))]
     method = f"{ALL_FOUND}: all {sum(of.size for of in menus)} combinations were evaluated"
     if chosen.size < best.size:
@@ -47,14 +56,33 @@ def find(search: Search, points: int | None, most: int) -> Front | None:
     return Front(search.question, tuple(found), solves=search.solves, method=method)
 
 
-def _undominated(at: Array) -> Integers:
-    """Return which rows no other row betters, by rising first column; of equal ones the first."""
-    left, found = np.lexsort(at.T[::-1]), []
+def _undominated(at: Array) -> Integers | None:
+    """Return which rows no other row betters, by rising first column; of equal ones the first.
+
+    None where so many are undominated that comparing them takes long.
+    """
+    left, found, compared = np.lexsort(at.T[::-1]), list[Integers](), 0
     # whatever betters a row comes before it
     while left.size:
-        found.append(left[0])
-        left = left[(at[left] < at[left[0]]).any(axis=1)]
-    return np.array(found)
+        head, left = left[:TOGETHER], left[TOGETHER:]
+        head = head[~_bettered(at[head], at[head], np.tri(head.size, k=-1, dtype=bool))]
+        found.append(head)
+        compared += head.size * left.size
+        if compared > MOST_COMPARED:
+            return None
+        for start in range(0, left.size, ROWS_AT_ONCE):
+            rows = left[start : start + ROWS_AT_ONCE]
+            left[start : start + ROWS_AT_ONCE] = np.where(_bettered(at[rows], at[head]), -1, rows)
+        left = left[left >= 0]
+    return np.concatenate(found)
+
+
+def _bettered(rows: Array, by: Array, among: Bools | None = None) -> Bools:
+    """Tell which rows some other row betters in nothing less than equally; ``among``: which pairs count."""
+    pairs = np.ones((len(rows), len(by)), bool) if among is None else among.copy()
+    for own, other in zip(rows.T, by.T, strict=True):
+        pairs &= own[:, None] >= other[None]
+    return np.asarray(pairs.any(axis=1))
 
 
 def _spread(at: Array, goals: tuple[Objective, ...], count: int) -> list[int]:
