@@ -1,7 +1,11 @@
 """Equations that look at a number that varies are found out; plain arithmetic passes."""
 
+import copy
+import dataclasses
+import functools
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from numbers import Number
 from typing import Any
 
@@ -31,6 +35,22 @@ def swallowed(g: Any) -> dict[str, Any]:
         return {"c": g.x}
 
 
+@dataclasses.dataclass
+class Pair:
+    one: Any
+    other: Any
+
+
+@functools.singledispatch
+def twice(x: Any) -> Any:
+    return x
+
+
+@twice.register
+def _(x: float) -> float:
+    return 2.0 * x
+
+
 ARITHMETIC: list[Equations] = [
     lambda g: {"c": g.x**2 + 3 / g.y - 2.0 * g.x**g.y + 2.0**g.x},
     lambda g: {"c": arith.maximum(g.x, 2.0, g.y) + arith.log(g.x) + arith.log2(g.y) + arith.exp(-g.x)},
@@ -40,6 +60,7 @@ ARITHMETIC: list[Equations] = [
     },
     lambda g: {"c": np.float64(2.0) * g.x + sum([g.x, g.y])},
     lambda g: {"c": g.x if g.y is None else 1.0},
+    lambda g: {"c": sum(dataclasses.asdict(Pair(g.x, g.y)).values()) + Fraction(1, 3) * copy.deepcopy(g.x)},
 ]
 OTHERS: list[Equations] = [
     lambda g: {"c": 1.0 if g.x > 3 else 2.0},
@@ -58,6 +79,7 @@ OTHERS: list[Equations] = [
     lambda g: {"c": g.x.item()},
     lambda g: {"c": 1.0 / 0.0 * g.x},
     swallowed,
+    lambda g: {"c": twice(g.x) * g.y},
     lambda g: {"c": {"5.0": 1.0}.get(str(g.x), g.x)},
     lambda g: {"c": float(f"{g.x}".count("5"))},
     lambda g: {"c": float(len(repr([g.x])))},

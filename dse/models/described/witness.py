@@ -17,8 +17,10 @@ from dse.models import arithmetic
 from dse.models.model import Model, evaluate
 
 LONGEST_WITNESS = 160
-OUR_OWN = ("dse", "functools")
-"""Packages that may ask for the type of a witness: by which of the helpers is chosen."""
+MAY_ASK = ("dse", "dataclasses", "copy", "fractions")
+"""Packages that may ask for the type of a witness: our own, and what only looks for containers, or kinds of its own."""
+HELPERS = {helper.dispatch for helper in vars(arithmetic).values() if hasattr(helper, "dispatch")}
+"""What chooses by type which of our helpers runs."""
 
 
 class NotArithmetic(TypeError):
@@ -78,7 +80,8 @@ class Witness:
         while frame is not None and frame.f_globals.get("__name__") == "abc":
             frame = frame.f_back
         asking = "" if frame is None else str(frame.f_globals.get("__name__"))
-        if asking.partition(".")[0] not in OUR_OWN:
+        helped = asking == "functools" and frame is not None and frame.f_locals.get("dispatch") in HELPERS
+        if not helped and asking.partition(".")[0] not in MAY_ASK:
             self._refuse("asks for the type of a number that varies")
         return Witness
 
