@@ -111,8 +111,8 @@ def score(design: Design) -> Score:
     try:
         with np.errstate(all="ignore"):
             at = evaluation.metrics(question, x)
-            rows = [_real(r) for r in evaluation.ratios(question, x, at).values()]
-            goals = [_real(evaluation.objective(question, x, at, i)) for i in range(len(worst))]
+            rows = [float(r) for r in evaluation.ratios(question, x, at).values()]
+            goals = [float(evaluation.objective(question, x, at, i)) for i in range(len(worst))]
     except (Exception, SystemExit) as problem:  # a stranger's code may raise anything
         return Score(2 * UNKNOWN_VIOLATION, worst, f"{type(problem).__name__}: {problem}")
     nowhere = [g.name for g, v in zip(question.objectives, goals, strict=True) if math.isnan(v)]
@@ -122,12 +122,6 @@ def score(design: Design) -> Score:
         for g, w in zip(goals, worst, strict=True)
     )
     return Score(missed, tuple(reached), f"{', '.join(nowhere)} is not a number" if nowhere else "")
-
-
-def _real(value: Any) -> float:
-    if np.iscomplexobj(value):
-        raise TypeError(f"{value} is a complex number")
-    return float(value)
 
 
 def _violation_of_ratio(ratio: float) -> float:

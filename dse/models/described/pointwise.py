@@ -23,12 +23,12 @@ def run(equations: Equations, values: Mapping[str, Any]) -> Mapping[str, Any]:
     spread = dict(zip(arrays, np.broadcast_arrays(*arrays.values()), strict=True))
     shape = next(iter(spread.values())).shape
     found: dict[str, Any] = {}
-    failures: list[Exception] = []
+    failures: list[Exception | SystemExit] = []
     for place in np.ndindex(shape):
         try:
             at = equations({**values, **{n: v[place] for n, v in spread.items()}})
             numbers = {n: _number_from_black_box(n, v) for n, v in at.items()}
-        except Exception as problem:  # a stranger's code may raise anything
+        except (Exception, SystemExit) as problem:  # a stranger's code may raise anything
             failures.append(problem)
             continue
         for name, number in numbers.items():
@@ -44,6 +44,8 @@ def run(equations: Equations, values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _number_from_black_box(name: str, value: Any) -> np.float64:
     """Read what a black box says of a metric: one number, in whatever it is wrapped."""
+    if np.iscomplexobj(value):
+        raise TypeError(f"{value} is a complex number")
     numbers = np.asarray(value, dtype=float).ravel()
     if numbers.size != 1:
         raise ValueError(f"the equations give {numbers.size} numbers for {name}, not one")
