@@ -28,7 +28,7 @@ from solvers.explaining import explanation, wider
 from solvers.explaining.wider import Tried
 from solvers.geometric import cases, structured
 from solvers.geometric.programs import relaxed_limits, ties
-from solvers.mechanisms.why import Why, between_allowed, explained, remembered
+from solvers.mechanisms.why import Why, between_allowed, explained, first_of, remembered
 from solvers.nonlinear import methods
 from solvers.outcome import OF_SETS, Conflicts, Outcome
 
@@ -287,9 +287,13 @@ def why_without_design(problem: Problem) -> Why:
         limits = formulate(replace(problem.question, objectives=()), searched=True)
         if limits.program is None and _is_structured(limits, cases.scanned(limits)):
             return relaxed_limits.why(limits)
-        return subsets.why(problem.question)
+        told = subsets.why(problem.question)
+        # of what is scanned for an optimum the cases may tell what no list does
+        return first_of(told, relaxed_limits.why(limits)) if limits.cases and limits.program is None else told
     if problem.program is None:
-        return relaxed_limits.why(problem)
+        told = relaxed_limits.why(problem)
+        near = bool(problem.cases) and methods.in_reach_of_intervals(problem.question)
+        return first_of(subsets.why(problem.question), told) if near else told
     from solvers.linear import milp_conflicts
 
     return milp_conflicts.why(problem.program, wider.ended(problem))

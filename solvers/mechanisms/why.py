@@ -160,6 +160,25 @@ def in_columns(met: Feasible, names: Sequence[str], own: Sequence[str]) -> Feasi
     return asked
 
 
+def first_of(quick: Why, slow: Why) -> Why:
+    """What tells why one question has no design, first by ``quick``, and what that leaves open by ``slow``."""
+
+    def met(points: Indices, kept: Bools) -> Codes:
+        codes = np.array(quick.met(points, kept), np.int8)
+        left = np.flatnonzero(codes == NOT_KNOWN)
+        if left.size:
+            codes[left] = in_columns(slow.met, quick.names, slow.names)(points[left], kept[left])
+        return codes
+
+    def values(points: Indices, names: Sequence[str]) -> Mapping[str, Array]:
+        found = dict(quick.values(points, names))
+        left = [n for n in names if n in quick.ended() and n in slow.names]
+        # a value that is proved to be the least is told, or the less of two that do
+        return found | (dict(slow.values(points, left)) if left else {})
+
+    return remembered(replace(quick, met=met, values=values, ended=lambda: quick.ended() & slow.ended()))
+
+
 def any_of(every: Sequence[Feasible]) -> Feasible:
     """Limits can hold together where they can in one of several cases."""
 
@@ -247,7 +266,10 @@ def loosest(name: str, found: Sequence[tuple[Question, Array]]) -> Array:
 
 
 def _given(question: Question, name: str, values: Array) -> Array:
-    """The factor by which a limit gives where it has these values (inverse of ``value_at``); 1 within its bounds."""
+    """The factor by which a limit gives where it has these values (inverse of ``value_at``); 1 within its bounds.
+
+    A list gives by how far a value is off the nearest one listed.
+    """
     if any(own.name == name for own in question.model.limits):
         return values
     found = np.ones_like(values)
@@ -260,7 +282,15 @@ def _given(question: Question, name: str, values: Array) -> Array:
             if composed.may_be_negative(question.model, name):
                 factor = 1.0 + sign * (values - bound) / np.where(bound == 0.0, 1.0, np.abs(bound))
         found = np.where(sign * (values - bound) > 0, factor, found)
-    return found
+    listed = next((d.values for d in question.decide if d.name == name and d.values is not None), None)
+    return found if listed is None else np.maximum(found, _beside_list(np.array(listed, float), values))
+
+
+def _beside_list(listed: Array, values: Array) -> Array:
+    """The factor by which values are off the nearest one of a list; 1 for what is listed."""
+    with np.errstate(all="ignore"):
+        apart = np.abs(np.log(values[:, None] / listed[None]))
+    return np.asarray(np.exp(np.nan_to_num(apart, nan=np.inf).min(axis=1)))
 
 
 def apart_but_for(question: Question, key: RowKey) -> tuple[Question, Indices, Indices] | None:

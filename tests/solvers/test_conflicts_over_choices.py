@@ -18,6 +18,7 @@ import pytest
 from method_questions import FFT, NBODY, fft, nbody
 
 import dse
+import dse.machines as catalogue
 import results.dataset
 import scenarios
 from formulations import handover
@@ -309,3 +310,24 @@ def test_where_no_machine_is_fast_enough_no_machine_s_numbers_are_the_answer() -
     assert np.isnan(grid["energy"]).all()
     assert alone.conflict == pytest.approx({"time": float(grid["would_do"][0].max())})
     assert [round(a.objective or 0, 3) for a in alone.alternatives] == [126.06, 102.622]
+
+
+@pytest.mark.parametrize(("limit", "nearest"), [("share >= 5", max), ("share <= 0.001", min)])
+def test_of_several_machines_the_value_nearest_to_a_list_is_told(limit: str, nearest: Any):
+    """Below a list the largest value that does, above it the least: the slower machine's, or the faster one's."""
+    names = ["gtx-titan-choi2014", "arndale-gpu-choi2014"]
+    per_flop = [catalogue.get(n).parameters["time_per_flop"] * 1e12 for n in names]
+    _, sign, end = limit.split()
+    found = dse.solve(
+        {
+            "model": "roofline",
+            "given": {"flops": 1e12, "intensity": 4},
+            "decide": {"machine": {"values": names}, "width": {"values": [20, 40]}},
+            "define": {"share": "machine.time_per_flop / (1 ps/flop) / width"},
+            "objective": {"minimize": "time"},
+            "limits": {"share": {"min" if sign == ">=" else "max": float(end)}},
+        }
+    )
+    does = [p / float(end) for p in per_flop]
+    assert found.conflicts == (("share", "width"),)
+    assert found.conflict["width"] == pytest.approx(nearest(does), rel=1e-6)
