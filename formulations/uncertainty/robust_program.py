@@ -249,6 +249,8 @@ def _world_part(places: Indices, p: Program, caps: Collection[RowKey], *, limite
     base, defines = _rows_of_definitions(p, tops, bottoms, choices)
     # what an amount is made of is the same in every world, and decided once as that is
     apart = _maxima_within(base, defines, tops - bottoms)
+    if alike:
+        apart += [i for i in _same_maxima(p, defines, tops - bottoms) if i not in apart]
     base += [r for i in apart for r in defines.pop(i)]
     maxima = list(defines)
     for r, key in enumerate(p.keys):
@@ -307,6 +309,23 @@ def _maxima_within(base: Sequence[int], defines: Mapping[int, Sequence[int]], ro
         there: Bools = np.any(rows[:, left] != 0.0, axis=(0, 1), keepdims=True)[0, 0]
         left = [r for i, own in defines.items() if i not in found and there[i] for r in own]
         found += [i for i in defines if i not in found and there[i]]
+    return found
+
+
+def _same_maxima(p: Program, defines: Mapping[int, Sequence[int]], rows: Array) -> list[int]:
+    """Return the columns of maxima that are the same in every world, where nothing is easier by one of them."""
+    goals = [np.atleast_2d(v) for v in (p.goal, p.under) if v is not None]
+    used = np.concatenate(
+        [rows[:, [r for r, k in enumerate(p.keys) if k is not None]].reshape(-1, rows.shape[-1]), *goals]
+    )
+    found: list[int] = []
+    # inner ones come first
+    for i, own in defines.items():
+        outer = [j for j in defines if j not in (*found, i)]
+        if not (
+            np.ptp(rows[:, own], axis=0).any() or rows[:, own][..., outer].any() or (used[:, i] < 0).any()
+        ):
+            found.append(i)
     return found
 
 

@@ -252,7 +252,7 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
         return dataclasses.replace(solution, status=Status.ERROR, message=text)
     if outcome.status in (Status.OPTIMAL, Status.FEASIBLE) and (at_end := ends.held(question, x)):
         if runaway := _runaway(asked, x, objective):
-            text = f"{runaway} reaches the end of its search, up to which {asked.words} improves"
+            text = f"{runaway} reaches the end of its search, up to which {asked.words.partition(';')[0]} improves"
             gone = Outcome(Status.UNBOUNDED, x, certificate=text, solver=outcome.solver, runaway=runaway)
             # ends of a search lie far above 1 or far below it
             gone = dataclasses.replace(gone, falls=x[runaway] < 1.0)
