@@ -85,3 +85,23 @@ def test_so_is_the_worst_sample():
     weights = np.where(DRAWN.max() == DRAWN, 1.0, 0.0)
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(least(weights, 0.001), rel=1e-6)
+
+
+@pytest.mark.parametrize("least", [5e10, 1e14])
+def test_a_mean_of_what_nothing_uncertain_enters_is_the_number_itself(least: float):
+    """Only a power is uncertain: the performance of a split is the same in every sample, and so is its mean."""
+    question = asked({}, 0.001) | {
+        "uncertain": {
+            "machine.gpu.constant_power": {"uniform": ["20 W", "90 W"]},
+            "sampling": {"samples": SAMPLES},
+        },
+    }
+    goal = {"minimize": "energy", "measure": "mean"}
+    measured = {"measures": {"mean_rate": {"of": "performance", "measure": "mean"}}}
+    plain = dse.solve(question | {"objective": goal, "limits": {"performance": {"min": least}}})
+    mean = dse.solve(question | {"objective": goal | measured, "limits": {"mean_rate": {"min": least}}})
+    assert plain.status is mean.status is (Status.OPTIMAL if least < 1e13 else Status.INFEASIBLE)
+    if plain.objective is not None:
+        assert mean.objective == pytest.approx(plain.objective, rel=1e-7)
+    else:
+        assert mean.conflict["mean_rate"] == pytest.approx(plain.conflict["performance"], rel=1e-7)
