@@ -173,8 +173,8 @@ def first_of(quick: Why, slow: Why) -> Why:
     def values(points: Indices, names: Sequence[str]) -> Mapping[str, Array]:
         found = dict(quick.values(points, names))
         left = [n for n in names if n in quick.ended() and n in slow.names]
-        # a value that is proved to be the least is told, or the less of two that do
-        return found | (dict(slow.values(points, left)) if left else {})
+        told = slow.values(points, left) if left else {}
+        return found | {n: np.where(np.isfinite(v), v, found[n]) for n, v in told.items()}
 
     return remembered(replace(quick, met=met, values=values, ended=lambda: quick.ended() & slow.ended()))
 
