@@ -11,9 +11,9 @@ from scenarios.question import Objective
 from solvers import enumeration
 from solvers.fronts import front_points, program_front
 
-TOGETHER, ROWS_AT_ONCE = 256, 4096
+HEAD_COMPARED, REST_COMPARED = 256, 4096
 """Designs that others are compared with at once, and how many others."""
-MOST_COMPARED = 500_000_000
+MOST_PAIRS_COMPARED = 500_000_000
 """Pairs of designs that are compared: one or two seconds. A front of more is found point by point."""
 
 
@@ -64,15 +64,15 @@ def _undominated(at: Array) -> Integers | None:
     left, found, compared = np.lexsort(at.T[::-1]), list[Integers](), 0
     # whatever betters a row comes before it
     while left.size:
-        head, left = left[:TOGETHER], left[TOGETHER:]
+        head, left = left[:HEAD_COMPARED], left[HEAD_COMPARED:]
         head = head[~_bettered(at[head], at[head], np.tri(head.size, k=-1, dtype=bool))]
         found.append(head)
         compared += head.size * left.size
-        if compared > MOST_COMPARED:
+        if compared > MOST_PAIRS_COMPARED:
             return None
-        for start in range(0, left.size, ROWS_AT_ONCE):
-            rows = left[start : start + ROWS_AT_ONCE]
-            left[start : start + ROWS_AT_ONCE] = np.where(_bettered(at[rows], at[head]), -1, rows)
+        for start in range(0, left.size, REST_COMPARED):
+            rows = left[start : start + REST_COMPARED]
+            left[start : start + REST_COMPARED] = np.where(_bettered(at[rows], at[head]), -1, rows)
         left = left[left >= 0]
     return np.concatenate(found)
 
