@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.quantities import show, shown_unit
+from dse.quantities import long_time, show, shown_unit
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
@@ -148,7 +148,10 @@ def prefix_of(values: Any, unit: str) -> tuple[float, str]:
     if not unit or largest == 0:
         return 1.0, unit
     number, _, shown = show(largest, unit, 15).partition(" ")
-    base = shown_unit(unit)[0]
+    base, other = shown_unit(unit)
+    if other == "s" and long_time(largest * base) != 1.0:
+        # days and years are no power of a thousand
+        return base / long_time(largest * base), shown
     return base * 10.0 ** (3 * round(math.log10(float(number) / (largest * base)) / 3)), shown
 
 

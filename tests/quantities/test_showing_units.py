@@ -112,3 +112,13 @@ def test_areas_are_in_square_millimetres(value: float, text: str):
     factor, unit = axes.prefix_of([value], "m^2")
     assert unit in {"mm^2", "m^2"}
     assert value * factor == pytest.approx(float(text.split(maxsplit=1)[0]))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(28.5 * 86_400.0, 28.5), (4.0 * 31_557_600.0, 4.0), (9e4, 9e4)]
+)
+def test_an_axis_of_long_times_has_the_numbers_of_its_unit(seconds: float, shown: float):
+    """Days and years are no power of a thousand: 28.5 days stood at 2.46 of an axis in days."""
+    factor, unit = axes.prefix_of([0.1 * seconds, seconds], "s")
+    assert unit == {28.5: "day", 4.0: "yr", 9e4: "s"}[shown]
+    assert factor * seconds == pytest.approx(shown, rel=1e-12)
