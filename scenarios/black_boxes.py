@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dse import models
 from dse.models.described.witness import refusal
-from scenarios.question import STRETCH, combinations
+from dse.models.model import Model
+from scenarios.question import STRETCH, Question, combinations
 from scenarios.sweep.grids import Grid
 
 MOST_KINDS_TRIED = 200
@@ -16,25 +18,47 @@ MOST_KINDS_TRIED = 200
 def marked(grid: Grid) -> Grid:
     """Return a grid whose model says that it is a black box, if it is one.
 
-    Where equations look at a number that is decided or swept, nothing but plain numbers tells what they mean.
-    The models that come with dse are known not to. Texts are tried in all combinations, up to 200.
+    Where equations look at a number that is decided or uncertain, nothing but plain numbers tells what they mean. Where
+    they look at swept numbers only, each point has equations like any others, but many points have none together. The
+    models that come with dse are known not to. Texts are tried in all combinations, up to 200.
     """
     model = next(iter(grid.bases.values())).model
     if models.our_own(model) or model.black_box:
         return grid
-    why = next(filter(None, _refusals(grid)), "")
+    why = _not_arithmetic(grid, ())
+    if why:
+        return _with(grid, replace(model, black_box=why))
+    swept = [c.target.name for c in grid.changes if c.of.numeric and c.target.kind == "given"]
+    why = _not_arithmetic(grid, swept) if swept else ""
     if not why:
         return grid
-    box = replace(model, black_box=why)
-    return replace(grid, bases={i: replace(q, model=box) for i, q in grid.bases.items()})
+    found = _with(grid, replace(model, black_box=why))
+    return replace(found, at_a_point=at_a_point) if any(q.decide for q in grid.bases.values()) else found
 
 
-def _refusals(grid: Grid) -> itertools.chain[str]:
-    swept = [c.target.name for c in grid.changes if c.of.numeric and c.target.kind == "given"]
+def at_a_point(question: Question) -> Question:
+    """Return the question at a point of a grid whose equations look at swept numbers: a black box only if it is one."""
+    plain = replace(question, model=replace(question.model, black_box=""))
+    alone = marked(Grid((), (), {(): plain}, {}))
+    return alone.bases[()]
+
+
+def _with(grid: Grid, model: Model) -> Grid:
+    return replace(grid, bases={i: replace(q, model=model) for i, q in grid.bases.items()})
+
+
+def _varying(question: Question) -> Iterator[str]:
+    """The numbers of a question that vary while it is answered: what is decided, and what is uncertain."""
+    yield from (d.name for d in question.decide if d.name != STRETCH.name)
+    yield from question.uncertain.marginals if question.uncertain is not None else ()
+
+
+def _not_arithmetic(grid: Grid, swept: Sequence[str]) -> str:
+    """Say what the equations do with numbers that vary, or are ``swept``, other than arithmetic; empty: nothing."""
     asked = itertools.islice(grid.kinds(), MOST_KINDS_TRIED)
-    every = itertools.chain.from_iterable(combinations(grid.question(index)) for index in asked)
+    every = itertools.chain.from_iterable(combinations(grid.untied(index)) for index in asked)
     tried = (
-        refusal(q.model, q.given, [*swept, *(d.name for d in q.decide if d.name != STRETCH.name)])
+        refusal(q.model, q.given, [*swept, *_varying(q)])
         for _, q in itertools.islice(every, MOST_KINDS_TRIED)
     )
-    return itertools.chain(tried)
+    return next(filter(None, tried), "")

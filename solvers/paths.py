@@ -60,6 +60,10 @@ NO_OBJECTIVE = (
 )
 SAMPLED = "a sampler searches at every point"
 MANY_WORLDS = "one design for many samples is decided point by point"
+LOOKED_AT = (
+    "the equations look at a number that is swept (it {}), so that each point has its own; many points may go at once "
+    "where they are arithmetic"
+)
 TIED_CHOICES = "the order of ties in the file decides between names too, which is done point by point"
 
 
@@ -70,6 +74,8 @@ def chosen(grid: Grid) -> Choice:
     """
     if any(q.ties and any(d.choices is not None for d in q.decide) for q in grid.bases.values()):
         return Choice(reasons=(TIED_CHOICES,))
+    if grid.at_a_point is not None:
+        return Choice(reasons=(LOOKED_AT.format(next(iter(grid.bases.values())).model.black_box),))
     if any(q.uncertain is not None for q in grid.bases.values()):
         from solvers.robust import at_vertex  # slow to import, and most questions are certain
 

@@ -185,13 +185,24 @@ def evaluate(model: Model, values: Mapping[str, Any], **labels: Any) -> Mapping[
 
     ``values``: one entry per name of ``model.parameters()`` (absent ones must not be needed by the
     equations): floats, arrays, Pyomo expressions, posynomials, intervals or pint quantities; for a black box
-    floats, or arrays that are evaluated one design after another. ``labels``: flop, word, message, instruction, byte.
+    floats, or arrays that are evaluated one design after another, as of equations that refuse arrays of numbers (they
+    look at a given number that varies here). ``labels``: flop, word, message, instruction, byte.
     """
-    if model.black_box:
-        from dse.models.described import pointwise  # with NumPy, which listing models does without
+    if not model.black_box:
+        try:
+            return _evaluated_metrics(model, values, labels)
+        except ArithmeticError as problem:
+            if not (isinstance(problem, TypeError) and _numbers_and_arrays(values)):
+                raise
+    from dse.models.described import pointwise  # with NumPy, which listing models does without
 
-        return pointwise.run(lambda at: _evaluated_metrics(model, at, labels), values)
-    return _evaluated_metrics(model, values, labels)
+    return pointwise.run(lambda at: _evaluated_metrics(model, at, labels), values)
+
+
+def _numbers_and_arrays(values: Mapping[str, Any]) -> bool:
+    """Whether all is plain numbers and texts but for some arrays of numbers."""
+    arrays = [v for v in values.values() if not isinstance(v, int | float | str)]
+    return bool(arrays) and all(type(v).__module__ == "numpy" and v.dtype.kind == "f" for v in arrays)
 
 
 def _evaluated_metrics(

@@ -92,7 +92,8 @@ class Grid:
 
     ``targets``: what each path of each axis changes; ``bases``: one question for each combination of machines and word
     sizes on the axes, by these values (all else follows from them); ``vacuous``: value up to which a lower limit says
-    nothing. ``tied``: the optima that limits are within a share of, where these are known.
+    nothing. ``tied``: the optima that limits are within a share of, where these are known. ``at_a_point``: where the
+    equations look at a number that is swept, so that ``bases`` take plain numbers only: the question at one point.
     """
 
     axes: tuple[GridAxis, ...]
@@ -100,6 +101,7 @@ class Grid:
     bases: Mapping[tuple[float | str, ...], Question]
     vacuous: Mapping[str, float]
     tied: Tied | None = None
+    at_a_point: Callable[[Question], Question] | None = None
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -120,6 +122,8 @@ class Grid:
     def question(self, index: tuple[int, ...]) -> Question:
         """Return the question at a point; raises IndexError where there is no such point."""
         found = self.untied(index)
+        if self.at_a_point is not None:
+            found = self.at_a_point(found)
         if self.tied is None:
             return found
         return self.tied.written(found, tuple(slice(i, i + 1) for i in index), lambda v: float(v.reshape(())))

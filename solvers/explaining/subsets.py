@@ -23,7 +23,7 @@ from formulations.arithmetics.many import Differ, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
 from formulations.problem import formulate
-from formulations.programs.program import is_linear, program
+from formulations.programs.program import is_linear
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Status
@@ -32,7 +32,7 @@ from scenarios.question import Decision, Question, freed, with_asked_gaps
 from solvers import boxes, designs, enumeration
 from solvers.designs import Table
 from solvers.enumeration import ONE
-from solvers.explaining import hopeless, least_values
+from solvers.explaining import hopeless, least_values, wider
 from solvers.geometric import cases
 from solvers.linear import milp_conflicts, program_boxes
 from solvers.mechanisms.conflicts import (
@@ -224,7 +224,10 @@ def _why_of_linear(question: Question) -> Why | None:
     if not is_linear(question):
         return None
     try:
-        found = milp_conflicts.why(program(replace(question, objectives=())))
+        problem = formulate(replace(question, objectives=()), searched=True)
+        if problem.program is None:
+            return None
+        found = milp_conflicts.why(problem.program, wider.ended(problem))
         whole = np.ones((1, len(found.names)), bool)
         return found if found.met(ONE, whole)[0] == CANNOT_HOLD else None
     except (NotPosynomial, ArithmeticError):

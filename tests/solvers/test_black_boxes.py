@@ -105,3 +105,47 @@ def test_a_study_names_all_samplers_that_searched_it(tmp_path: Path):
     assert "begun with" not in first.certificate
     more = dse.solve(asked, sampler="random", trials=15, seed=3, storage=store)
     assert "15 trials of Optuna random, seed 3, begun with CMA-ES, seed 0" in more.certificate
+
+
+def stepped(g: Any) -> dict[str, Any]:
+    """Arithmetic in what is decided, with a step in a given number."""
+    return {"cost": (2.0 if g.n > 5 else 1.0) * g.x + 8.0 / (g.n * g.x)}
+
+
+STEPPED: dict[str, Any] = {
+    "decide": {"x": {"min": 0.1, "max": 10}},
+    "objective": {"minimize": "cost"},
+    "given": {"n": 2},
+}
+
+
+def of_step(n: int) -> float:
+    """The least of c x + 8 / (n x) is 2 sqrt(8 c / n)."""
+    return 2.0 * math.sqrt(8.0 * (2.0 if n > 5 else 1.0) / n)
+
+
+def test_a_step_in_a_given_number_leaves_a_proof():
+    found = dse.solve({"model": registered("stepped", stepped), **STEPPED})
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(of_step(2), rel=1e-6)  # the gap of a proof
+    assert "Optuna" not in found.solver
+
+
+def test_a_sweep_over_a_step_proves_each_point():
+    n = [2, 4, 6, 8, 12]
+    axis = {"n": {"path": "given.n", "values": n}}
+    found = dse.sweep({"model": registered("stepped", stepped), **STEPPED, "sweep": axis})
+    assert found.attrs["method"] == "each point solved by itself"
+    assert set(found.status.values.tolist()) == {
+        int(found.status.attrs["flag_meanings"].split().index("optimal"))
+    }
+    assert found.cost.values == pytest.approx([of_step(k) for k in n], rel=1e-6)
+
+
+def test_a_step_in_an_uncertain_number_is_searched_without_proof():
+    asked = {**STEPPED, "uncertain": {"n": {"values": [4, 8]}}}
+    asked["objective"] = {"minimize": "cost", "measure": "mean"}
+    found = dse.solve({"model": registered("stepped", stepped), **asked})
+    assert found.status is Status.FEASIBLE
+    # the mean is 1.5 x + 1.5 / x, least at x = 1
+    assert found.objective == pytest.approx(3.0, rel=1e-3)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dse.models.arithmetic import CannotTake
+
 Equations = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
@@ -46,7 +48,10 @@ def _number_from_black_box(name: str, value: Any) -> np.float64:
     """Read what a black box says of a metric: one number, in whatever it is wrapped."""
     if np.iscomplexobj(value):
         raise TypeError(f"{value} is a complex number")
-    numbers = np.asarray(value, dtype=float).ravel()
+    try:
+        numbers = np.asarray(value, dtype=float).ravel()
+    except TypeError as problem:  # an interval, a polynomial
+        raise CannotTake(f"{name} is no plain number: {problem}") from problem
     if numbers.size != 1:
         raise ValueError(f"the equations give {numbers.size} numbers for {name}, not one")
     return np.float64(numbers[0])

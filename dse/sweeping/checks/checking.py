@@ -84,7 +84,8 @@ def check(spread: Spread, plan: Layout, region: Region, arrays: Arrays, *, bound
     if spread.scattered and any(k is not None for k in spread.kinds):
         return _in_order(spread, plan, region, arrays, bounds=bounds)
     found = Findings()
-    asked_once = next(iter(spread.grid.bases.values())).model.black_box
+    base = next(iter(spread.grid.bases.values()))
+    asked_once = base.model.black_box and spread.grid.at_a_point is None
     for piece in _alike_uncertain(spread, region):
         at = within(piece, region)
         part = Part(spread, plan, piece, {name: values[at] for name, values in arrays.items()})

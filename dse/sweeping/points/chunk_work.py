@@ -96,7 +96,7 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool
     be tried is taken untried.
     """
     sampled, base = searched(grid), next(iter(grid.bases.values()))
-    apart = why_apart(base)
+    apart = why_apart(grid)
     choice = many_points.Choice(reasons=(apart,)) if apart else paths.chosen(grid)
     if full and not getattr(choice.path, "explains", choice.path is None):
         choice = many_points.Choice(reasons=(FULL,), exceptions=choice.exceptions)
@@ -305,7 +305,7 @@ def _apart(at: Ready, region: tuple[slice, ...], left: Bools, told: Told | None)
     """
     some = list(itertools.compress(places(region), left.flat))
     found: list[Solution] = []
-    beside = 1 if at.points is not None or why_apart(next(iter(at.grid.bases.values()))) else SIDE_BY_SIDE
+    beside = 1 if at.points is not None or why_apart(at.grid) else SIDE_BY_SIDE
     ended = itertools.count(left.size - len(some) + 1)
 
     def answer(place: tuple[int, ...]) -> Solution:

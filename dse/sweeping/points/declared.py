@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import scenarios
-from scenarios.question import Question, Search
+from scenarios.question import Search
 from solvers import many_points, work
 
 KINDS = 8
@@ -18,10 +18,12 @@ FULL = "at full depth each point gets its ranges, sensitivities and next changes
 RUN = "each design is run or searched for by itself"
 
 
-def why_apart(question: Question) -> str:
+def why_apart(grid: scenarios.Grid) -> str:
     """Say why the points of a grid are answered one by one whatever its equations are; empty where nothing asks it."""
     # a black box is run design by design anyway, and so each failure keeps its message
-    if question.model.black_box or (question.decide and question.search):
+    question = next(iter(grid.bases.values()))
+    black_box = question.model.black_box and grid.at_a_point is None
+    if black_box or (question.decide and question.search):
         return RUN
     return ""
 
@@ -43,7 +45,9 @@ def declared(grid: scenarios.Grid, choice: many_points.Choice, *, full: bool = F
 def searched(grid: scenarios.Grid) -> str:
     """Say how a sampler answers every point, where it does; a black box is evaluated where nothing is decided."""
     base = next(iter(grid.bases.values()))
-    if not base.decide or not (base.search or base.model.black_box):
+    black_box = base.model.black_box and grid.at_a_point is None
+    # a design for many samples is searched for by boxes
+    if not base.decide or base.uncertain is not None or not (base.search or black_box):
         return ""
     asked = base.search or Search()
     return f"each point by itself: {asked.trials} trials of Optuna {asked.sampler}, seed {asked.seed}"
