@@ -243,7 +243,11 @@ def _objectives(reader: Reader, shape: Shape) -> tuple[Objective, ...]:
     if goal is None:
         return ()
     if goal.minimize is not None and goal.maximize is not None:
-        right = "keep one; a front minimises (or maximises) all its metrics"
+        inverse = f'[define] less = "1 / {goal.maximize[0] if goal.maximize else "performance"}"'
+        right = (
+            "keep one; a front minimises (or maximises) all its metrics: for one small and one large, minimise the "
+            f"inverse of what is to be large, {inverse}"
+        )
         add("objective", "minimize and maximize exclude each other", right)
     way = "minimize" if goal.minimize is not None else "maximize"
     asked = goal.minimize if goal.minimize is not None else goal.maximize

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # between two columns: their padding and the place of a line
 PADDING = 2
 COLUMN_GAP = PADDING + 1
+LONGEST_NAME = 40
+"""Characters from which several words in the first column are wrapped like text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +65,23 @@ def cut(part: Part, width: int) -> Iterator[Part]:
 def drawn(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[str] = frozenset()) -> Table:
     """Build a table that rich prints, columns named in ``numbers`` aligned to the right; no cell is read as markup.
 
-    The first column holds names, which keep their width; the others wrap.
+    The first column holds names, which keep their width; the others wrap, and so do titles in place of names.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    listed = [tuple(row) for row in rows]
+    titles = any(" " in cell and len(cell) > LONGEST_NAME for cell in (row[0] for row in listed if row))
     found = Table(box=box.SIMPLE_HEAD, padding=(0, PADDING, 0, 0), pad_edge=False, show_edge=False)
     for place, name in enumerate(head):
         found.add_column(
             Text(visible(name), overflow="fold"),
             justify="right" if name in numbers else "left",
             overflow="fold",
-            no_wrap=place == 0,
+            no_wrap=place == 0 and not titles,
         )
-    for row in rows:
+    for row in listed:
         # the others give way to the names; where even that is not enough names are broken, never cut off
         found.add_row(*(Text(visible(cell), no_wrap=False, overflow="fold") for cell in row))
     return found

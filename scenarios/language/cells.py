@@ -84,6 +84,9 @@ def _value_list(value: Any) -> tuple[float | str, ...]:
     if not isinstance(value, list | tuple):
         raise Wrong("this is not a list", "write a list such as [1, 2, 4]")
     for i, v in enumerate(value):
+        if isinstance(v, Mapping):
+            right = 'write numbers or texts; a changed machine is a file of its own: "./mine.toml"'
+            raise Wrong(f"entry {i + 1} is a table", right)
         if not isinstance(v, str) and (isinstance(v, bool) or not isinstance(v, Real)):
             raise Wrong(f"entry {i + 1} is neither a number nor text", "write a list such as [1, 2, 4]")
     return tuple(_number_or_quantity(v) for v in value)

@@ -160,7 +160,8 @@ def complete(
     decide = f'decide it: [decide] "machine.{prefix}{lacking[0]}" = {{ min = …, max = … }}'
     if key.startswith("decide."):
         each = ", ".join(f'"machine.{prefix}{n}" = "{examples(reader.machine[n].unit)[0]}"' for n in lacking)
-        stated = f"state it for every machine of the list: [define] {each}, with your own numbers"
+        stated = f"state one value for all machines of the list: [define] {each}, with your own number"
+        stated += ", or one for each in files of your own (dse new machine --like NAME)"
         reader.findings.add(key, wrong, f"take it off the list, or {stated}, or {decide}")
         return
     if key.endswith("]"):
