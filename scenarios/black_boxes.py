@@ -7,29 +7,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dse import models
-from dse.models.described.witness import refusal
+from dse.models.described.witness import Seen, seen_of
 from dse.models.model import Model
+from scenarios.language.errors import Findings, ScenarioError
 from scenarios.question import STRETCH, Question, combinations
 from scenarios.sweep.grids import Grid
 
 MOST_KINDS_TRIED = 200
 
 
-def marked(grid: Grid) -> Grid:
+def marked(grid: Grid, file: str = "") -> Grid:
     """Return a grid whose model says that it is a black box, if it is one.
 
     Where equations look at a number that is decided or uncertain, nothing but plain numbers tells what they mean. Where
     they look at swept numbers only, each point has equations like any others, but many points have none together. The
-    models that come with dse are known not to. Texts are tried in all combinations, up to 200.
+    models that come with dse are known not to. Texts are tried in all combinations, up to 200. ``file``: where the
+    question stands. Raises ScenarioError for equations that fail whatever their numbers are.
     """
     model = next(iter(grid.bases.values())).model
     if models.our_own(model) or model.black_box:
         return grid
-    why = _not_arithmetic(grid, ())
+    plain = _seen(grid, ())
+    _refuse_faults(grid, plain, file)
+    why = _not_arithmetic(plain)
     if why:
         return _with(grid, replace(model, black_box=why))
     swept = [c.target.name for c in grid.changes if c.of.numeric and c.target.kind == "given"]
-    why = _not_arithmetic(grid, swept) if swept else ""
+    why = _not_arithmetic(_seen(grid, swept)) if swept else ""
     if not why:
         return grid
     found = _with(grid, replace(model, black_box=why))
@@ -53,12 +57,38 @@ def _varying(question: Question) -> Iterator[str]:
     yield from question.uncertain.marginals if question.uncertain is not None else ()
 
 
-def _not_arithmetic(grid: Grid, swept: Sequence[str]) -> str:
-    """Say what the equations do with numbers that vary, or are ``swept``, other than arithmetic; empty: nothing."""
+def _seen(grid: Grid, swept: Sequence[str]) -> list[Seen]:
+    """Run the equations on numbers that vary, or are ``swept``, until they do something other than arithmetic."""
     asked = itertools.islice(grid.kinds(), MOST_KINDS_TRIED)
     every = itertools.chain.from_iterable(combinations(grid.untied(index)) for index in asked)
-    tried = (
-        refusal(q.model, q.given, [*swept, *_varying(q)])
-        for _, q in itertools.islice(every, MOST_KINDS_TRIED)
-    )
-    return next(filter(None, tried), "")
+    found: list[Seen] = []
+    for _, q in itertools.islice(every, MOST_KINDS_TRIED):
+        found.append(seen_of(q.model, q.given, [*swept, *_varying(q)]))
+        if found[-1].refusal:
+            break
+    return found
+
+
+def _not_arithmetic(seen: Sequence[Seen]) -> str:
+    return seen[-1].refusal if seen else ""
+
+
+def _refuse_faults(grid: Grid, seen: Sequence[Seen], file: str) -> None:
+    """Raise ScenarioError for equations that fail whatever their numbers are, or lack a metric that is asked for."""
+    first = next(iter(grid.bases.values()))
+    model, findings = first.model, Findings(file)
+    right = f"correct the equations of model {model.name}"
+    for fault in dict.fromkeys(s.fault for s in seen if s.fault):
+        findings.add(
+            "model", f"the equations of model {model.name} fail whatever their numbers are: {fault}", right
+        )
+    declared = {q.name for q in model.metrics}
+    asked = [("objective", o.name) for o in first.objectives] + [
+        (f"limits.{x.name}", x.name) for x in first.limits
+    ]
+    for key, name in asked:
+        if name in declared and any(s.metrics is not None and name not in s.metrics for s in seen):
+            wrong = f"model {model.name} declares metric {name}, and its equations do not return it"
+            findings.add(key, wrong, f"return {name} from the equations, or ask for another metric")
+    if findings.problems:
+        raise ScenarioError(findings.problems)

@@ -73,4 +73,4 @@ def _grid_with_bases(scenario: Scenario, *, swept: bool) -> Grid:
         raise ScenarioError(findings.problems)
     text = scenario.text
     bases = {i: replace(q, scenario_text=text) for i, q in found.bases.items()}
-    return black_boxes.marked(replace(found, bases=bases))
+    return black_boxes.marked(replace(found, bases=bases), scenario.file)

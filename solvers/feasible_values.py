@@ -19,7 +19,7 @@ from formulations.arithmetics.many import plain
 from formulations.grids.over_grid import spread
 from formulations.problem import formulate
 from formulations.row_keys import RowKey
-from results.dataset import CONFLICTING, STATUS_CODES, Arrays, Layout
+from results.dataset import CONFLICTING, NOT_APPLICABLE, STATUS_CODES, Arrays, Layout
 from results.solution import Solution, Status
 from results.telling.limits import base_name
 from scenarios.question import Question, combinations
@@ -106,7 +106,7 @@ def _shared(block: Block, name: str, points: Points) -> tuple[RowKey, Any, Indic
 
 
 def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays) -> None:
-    """Where both sides of one name are in conflict, keep the feasible value for the side that it lies beyond."""
+    """Where both sides of one name are in conflict, keep the one beyond which the feasible value lies, if it does."""
     places = {name: i for i, name in enumerate(plan.limits)}
     pairs = [
         (n, places[n], i) for name, i in places.items() if (n := base_name(name)) != name and n in places
@@ -114,6 +114,7 @@ def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays
     if "would_do" not in arrays or not pairs:
         return
     values = arrays["would_do"].reshape(-1, len(places))
+    states = arrays["binding"].reshape(values.shape) if "binding" in arrays else None
     block = Block(spread(grid), region)
     for group in block.alike():
         some = group[np.isfinite(values[group]).any(-1)]
@@ -121,8 +122,10 @@ def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays
         for name, upper, lower in pairs if ends else ():
             low, high = (plain(end) for end in ends[name])
             if low is not None and high is not None:
-                values[some[values[some, upper] < low], upper] = np.nan
-                values[some[values[some, lower] > high], lower] = np.nan
+                for side, beyond in ((upper, values[some, upper] < low), (lower, values[some, lower] > high)):
+                    values[some[beyond], side] = np.nan
+                    if states is not None:
+                        states[some[beyond], side] = NOT_APPLICABLE
 
 
 def at(question: Question, names: tuple[str, ...], alone: Alone = certainly) -> dict[str, float]:

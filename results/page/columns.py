@@ -21,6 +21,7 @@ from results.page.fronts import Place, Progress
 from results.page.insides import Insides, rounded
 from results.page.insides import of_dataset as insides_of
 from results.telling import sizes
+from results.telling.limits import sides_as_one
 from results.variables import ENDS, LIMIT_UNITS
 from scenarios.uncertainty.chances import AXIS
 
@@ -229,7 +230,7 @@ def _telling_limits(dataset: xr.Dataset, dims: Sequence[str], kept: Array) -> tu
     names = [str(n) for n in dataset[LIMIT].values]
     codes = dataset["binding"].transpose(*dims, LIMIT).values.reshape(-1, len(names))[kept]
     telling: list[list[bool]] = np.isin(codes, (BINDING, CONFLICTING)).tolist()
-    told: list[tuple[str, ...]] = [tuple(itertools.compress(names, row)) for row in telling]
+    told: list[tuple[str, ...]] = [sides_as_one(itertools.compress(names, row)) for row in telling]
     if "would_do" in dataset:
         units = sizes.units_of_limits(dataset["would_do"].attrs, LIMIT_UNITS)
         needed = dataset["would_do"].transpose(*dims, LIMIT).values.reshape(-1, len(names))[kept]

@@ -12,6 +12,7 @@ from dse.system.records import dataclass
 from results import axes
 from results.dataset import CONFLICTING, LIMIT
 from results.pictures.canvas import HATCHES
+from results.telling.limits import sides_as_one
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,7 +54,7 @@ def _by_conflict(
     kinds = np.unique(clash.values[here.values], axis=0)[::-1]
     found = []
     for kind in kinds:
-        names = " and ".join(axes.words(str(n)) for n in dataset[LIMIT].values[kind])
+        names = " and ".join(map(axes.words, sides_as_one(map(str, dataset[LIMIT].values[kind]))))
         where = here.copy(data=here.values & (clash.values == kind).all(axis=-1))
         found.append((f"infeasible: {names}" if names else axes.UNANSWERED[axes.INFEASIBLE], where))
     return found

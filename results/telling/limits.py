@@ -88,6 +88,12 @@ def _limit_keys(question: Question) -> Collection[RowKey]:
     return evaluation.ratios(question, x, at)
 
 
+def sides_as_one(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of limits without the lower side of those that are there with both."""
+    every = tuple(names)
+    return tuple(n for n in every if base_name(n) == n or base_name(n) not in every)
+
+
 def base_name(limit: str) -> str:
     """Return what a limit limits: its name without the mark of the lower side.
 

@@ -169,7 +169,7 @@ def _row_of_entry(
         for q in numbers.values()
         if _takes_stated_number(entry, q, settings, elsewhere, findings, found)
     }
-    _something(entry, findings)
+    _something(entry, elsewhere, findings)
     flags = {c.name: _flag(entry, c, findings) for c in columns.values() if not c.refers}
     refers = {c.name: _reference(entry, c, names, findings) for c in columns.values() if c.refers}
     _differ(entry, refers, findings)
@@ -204,18 +204,33 @@ def _takes_stated_number(
     return True
 
 
-def _something(entry: _Entry, findings: Findings) -> None:
+def something(table: Table, row: Row) -> tuple[str, ...]:
+    """Return the flat names of numbers of a row of which one must be above 0, as far as it states them."""
+    if not row.stated.isdisjoint(table.per_setting):
+        return ()
+    return tuple(f"{table.name}.{row.name}.{n}" for n in table.any_of if n in row.stated)
+
+
+def _something(entry: _Entry, elsewhere: Collection[str], findings: Findings) -> None:
     """Note a row whose ``any_of`` are all 0: what comes from elsewhere is not known yet."""
     asked = [q for q in entry.table.numbers if q.name in entry.table.any_of]
-    if asked and all(_nothing(entry.data.get(q.name), q) for q in asked):
-        wrong = f"{entry.told} has {' and '.join(f'{q.name} = 0' for q in asked)}"
+    flat = {f"{entry.table.name}.{entry.name}.{q.name}" for q in asked}
+    if asked and flat.isdisjoint(elsewhere) and all(_nothing(entry.data.get(q.name), q) for q in asked):
+        told = [q for q in asked if q.name in entry.data]
+        if not told:
+            return
+        for name in flat:
+            findings.broken.add(f"given.{name}")
+        wrong = f"{entry.told} has {' and '.join(f'{q.name} = 0' for q in told)}"
         names = " or ".join(q.name for q in asked)
         right = f"a {entry.table.dimension} has {names}: write one above 0, or take the row out"
         findings.add(entry.key, wrong, right)
 
 
 def _nothing(value: Any, q: Quantity) -> bool:
-    """Whether a value is 0, with or without a unit; what cannot be read is noted elsewhere."""
+    """Whether a value is 0, with or without a unit, or left out; what cannot be read is noted elsewhere."""
+    if value is None:
+        return not _necessary(q)
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return False
     try:

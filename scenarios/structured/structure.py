@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dse import models
@@ -117,7 +118,10 @@ def _expanded(
         takes = f"change the lists; `dse models {model.name}` says what it takes"
         findings.add("given", wrong or right, right if wrong else takes)
         return None
-    flat = extensions.of_question(flat, shape, findings, swept=swept)
+    work = tuple(
+        some for t in structure.tables for r in parts.rows.get(t.name, ()) if (some := rows.something(t, r))
+    )
+    flat = extensions.of_question(replace(flat, any_of=(*flat.any_of, *work)), shape, findings, swept=swept)
     _without_part(given, model, flat, findings)
     given |= listed.numbers
     decide, unasked = _all_decisions(flat, shape, {*given, *shape.decide, *shape.define, *changed})

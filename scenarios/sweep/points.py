@@ -52,7 +52,10 @@ def build(shape: Shape, roles: Roles) -> Grid | None:
     shown = sizes.common(q.bytes_per_word for q in bases.values())
     bases = {at: replace(q, bytes_per_word=shown) for at, q in bases.items()}
     found = {s: v for s in roles.targets if (v := outer.get(s, readings[0].get(s))) is not None}
-    return _grid_of_axes(shape, roles, found, bases) if len(found) == len(roles.targets) else None
+    if len(found) < len(roles.targets):
+        return None
+    _something_everywhere(shape, roles, found, bases)
+    return _grid_of_axes(shape, roles, found, bases)
 
 
 def _combinations(outer: Mapping[Slot, AxisValues]) -> Iterator[dict[Slot, int]]:
@@ -222,6 +225,31 @@ def _something(shape: Shape, roles: Roles, found: Mapping[str, float | str], ask
         return
     wrong = f"there is nothing to run: no {' and no '.join(asked)}"
     reader.findings.add(f"given.{asked[0]}", wrong, f"write {' or '.join(asked)} above 0")
+
+
+def _something_everywhere(
+    shape: Shape,
+    roles: Roles,
+    values: Mapping[Slot, AxisValues],
+    bases: Mapping[tuple[float | str, ...], Question],
+) -> None:
+    """Note axes with a point at which nothing is run, as ``_something`` does of what is given."""
+    swept = {t.name: s for s, t in roles.targets.items() if t.kind == "given"}
+    for asked in roles.reader.model.any_of:
+        mine = [swept[n] for n in asked if n in swept]
+        others = [n for n in asked if n not in swept]
+        if not mine or any(n in shape.decide for n in others):
+            continue
+        if all(any(q.given.get(n, 0.0) for n in others) for q in bases.values()):
+            continue
+        # along one axis numbers change together
+        along = [[values[s] for s in mine if s[0] == axis] for axis in dict.fromkeys(a for a, _ in mine)]
+        if all(any(not any(row) for row in zip(*columns, strict=True)) for columns in along):
+            key, _ = axis_slots.listed(shape, mine[0])
+            wrong = f"at a point of it there is nothing to run: no {' and no '.join(asked)}"
+            roles.reader.findings.add(
+                key, wrong, f"begin above 0, or write {' or '.join(asked)} above 0 there"
+            )
 
 
 def _decision(shape: Shape, roles: Roles, place: Place, name: str) -> Decision | None:

@@ -196,6 +196,31 @@ def test_a_run_does_something(model: str, machine: Any, work: dict[str, Any]) ->
     assert found.right == "write flops or bytes above 0"
 
 
+@pytest.mark.parametrize(
+    ("given", "sweep", "wrong"),
+    [
+        ({"intensity": 2}, {"f": {"path": "flops", "values": [0, 1e12]}}, True),
+        ({"bytes": 0}, {"f": {"path": "flops", "start": 0, "stop": 1e12, "num": 3}}, True),
+        ({"bytes": 1}, {"f": {"path": "flops", "values": [0, 1e12]}}, False),
+        # along one axis not both at once, along two they are
+        ({}, {"f": {"paths": {"flops": [0, 1], "bytes": [1, 0]}}}, False),
+        ({}, {"f": {"path": "flops", "values": [0, 1]}, "b": {"path": "bytes", "values": [0, 1]}}, True),
+    ],
+)
+def test_a_run_does_something_at_every_point(
+    given: dict[str, Any], sweep: dict[str, Any], *, wrong: bool
+) -> None:
+    asked = {"model": "roofline", "machine": "gtx-titan-choi2014", "given": given, "sweep": sweep}
+    if not wrong:
+        assert "f" in load(asked).sweep
+        return
+    with pytest.raises(ScenarioError) as caught:
+        load(asked)
+    (found,) = caught.value.problems
+    assert found.key == "sweep.f"
+    assert "nothing to run: no flops and no bytes" in found.wrong
+
+
 @pytest.mark.parametrize("flops", [0, 0.0, "0 flop", "0 Gflop"])
 def test_a_region_does_something(flops: float | str) -> None:
     regions = [{"name": "a", "flops": 1e9, "bytes": 1e9}, {"name": "b", "flops": flops, "bytes": "0 MB"}]

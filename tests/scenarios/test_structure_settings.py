@@ -160,3 +160,5 @@ def test_the_machine_of_a_menu_is_neither_decided_nor_swept() -> None:
 def test_phases_that_say_nothing_are_told() -> None:
     found = complaint(given={"phases": [{"name": "idle"}]})
     assert (found.key, "phase idle has nothing to run" in found.wrong) == ("given", True)
+    found = complaint(given={"phases": [{"name": "a", "flops": 1e9}, {"name": "idle", "flops": 0}]})
+    assert (found.key, found.wrong) == ("given.phases[1]", 'phase "idle" has flops = 0')

@@ -13,6 +13,7 @@ import dse
 from dse.models.model import Model
 from dse.quantities import Quantity
 from results.solution import Status
+from scenarios import ScenarioError
 
 INPUTS = (
     Quantity("x", "x", "", "x", minimum=0, maximum=10),
@@ -149,3 +150,32 @@ def test_a_step_in_an_uncertain_number_is_searched_without_proof():
     assert found.status is Status.FEASIBLE
     # the mean is 1.5 x + 1.5 / x, least at x = 1
     assert found.objective == pytest.approx(3.0, rel=1e-3)
+
+
+def unknown_input(g: Any) -> dict[str, Any]:
+    return {"cost": g.x + g.m}
+
+
+def without_end(g: Any) -> dict[str, Any]:
+    return without_end(g)
+
+
+@pytest.mark.parametrize(
+    ("equations", "why"), [(unknown_input, "no attribute 'm' in test_black"), (without_end, "RecursionError")]
+)
+def test_equations_that_no_numbers_would_mend_are_a_mistake(equations: Any, why: str):
+    asked = {"model": registered("faulty", equations), "decide": DECIDE, "objective": {"minimize": "cost"}}
+    with pytest.raises(ScenarioError, match=why) as caught:
+        dse.solve(asked)
+    assert caught.value.problems[0].key == "model"
+
+
+def test_a_metric_that_is_declared_and_not_returned_is_a_mistake_where_it_is_asked_for():
+    name = registered("half", lambda g: {"cost": g.x + g.n}, ("cost", "power"))
+    asked: dict[str, Any] = {"model": name, "decide": DECIDE, "objective": {"minimize": "cost"}}
+    assert dse.solve(asked).status is Status.OPTIMAL
+    with pytest.raises(
+        ScenarioError, match="declares metric power, and its equations do not return it"
+    ) as caught:
+        dse.solve({**asked, "limits": {"power": {"max": 1}}})
+    assert caught.value.problems[0].key == "limits.power"

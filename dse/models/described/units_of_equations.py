@@ -7,14 +7,11 @@ else it is done when a question first asks for it.
 
 from __future__ import annotations
 
-import linecache
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from dse.models.described.witness import refusal
+from dse.models.described.witness import line_of_equations, refusal
 from dse.models.model import Model, evaluate
 from dse.models.shared.kernels import LABELS
 from dse.quantities import Quantity, registry
@@ -63,7 +60,7 @@ def _unit_mistakes(model: Model) -> list[str]:
             # outside their domain: nothing is known
             return []
         first, second = (_unit_text(units.Unit(u)) for u in (problem.units1, problem.units2))
-        return [f"the equations put {first} and {second} together{_line_of_equations(problem.__traceback__)}"]
+        return [f"the equations put {first} and {second} together{line_of_equations(problem.__traceback__)}"]
     declared = {q.name: (f"metric {q.name}", q.unit) for q in model.metrics}
     declared |= {x.name: (f"limit {x.name}", "") for x in model.limits}
     return [
@@ -82,19 +79,6 @@ def _unit_mismatch(name: str, unit: str, value: Any, units: Any) -> str:
 
 def _unit_text(units: Any) -> str:
     return f"{units:~}".replace(" ", "").replace("FLOP", "flop") or "a plain number"
-
-
-def _line_of_equations(at: TracebackType | None) -> str:
-    """Return the line of the equations in which it happened."""
-    found = ""
-    while at is not None:
-        code = at.tb_frame.f_code
-        home = str(at.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
-        line = linecache.getline(code.co_filename, at.tb_lineno).strip()
-        if home not in {"dse", "pint", "scenarios", "numpy"} and line:
-            found = f" in {Path(code.co_filename).name}, line {at.tb_lineno}: {line}"
-        at = at.tb_next
-    return found
 
 
 def _point(model: Model) -> Mapping[str, float | str]:

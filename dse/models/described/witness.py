@@ -8,13 +8,17 @@ remembered, even where the equations catch the refusal.
 
 from __future__ import annotations
 
+import linecache
 import sys
 from collections.abc import Iterable, Mapping
-from types import FrameType
+from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 from dse.models import arithmetic
 from dse.models.model import Model, evaluate
+from dse.models.shared.spaces import Space
+from dse.system.records import dataclass
 
 LONGEST_WITNESS = 160
 MAY_ASK = ("dse", "dataclasses", "copy", "fractions")
@@ -91,22 +95,64 @@ class Witness:
         raise AttributeError(name)
 
 
-def refusal(model: Model, values: Mapping[str, Any], free: Iterable[str]) -> str:
-    """Say why a model's equations are not plain arithmetic in the inputs ``free``; empty where they are.
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one run of equations on witnesses showed.
 
-    ``values``: all other inputs, as plain numbers and texts.
+    ``refusal``: why they are not plain arithmetic, empty where they are. ``fault``: what no numbers would mend: a name
+    that does not exist, an input that the model does not declare, recursion without an end. ``metrics``: what they
+    return; None where they did not come to an end.
+    """
+
+    refusal: str = ""
+    fault: str = ""
+    metrics: frozenset[str] | None = None
+
+
+def seen_of(model: Model, values: Mapping[str, Any], free: Iterable[str]) -> Seen:
+    """Run a model's equations on witnesses for the inputs ``free``.
+
+    ``values``: all other inputs, as plain numbers and texts. Without any witness they are not run.
     """
     seen: list[str] = []
     varying = {name: Witness(seen) for name in free}
     if not varying:
-        return ""
+        return Seen()
+    fault, metrics = "", None
     try:
-        evaluate(model, {**values, **varying})
+        metrics = frozenset(evaluate(model, {**values, **varying}))
     except NotArithmetic:
         pass
     except (Exception, SystemExit) as problem:  # a stranger's code may raise anything
-        seen.append(f"{type(problem).__name__}: {problem}")
-    return seen[0][:LONGEST_WITNESS] if seen else ""
+        text = f"{type(problem).__name__}: {problem}"
+        if not seen and _is_fault(problem):
+            fault = text + line_of_equations(problem.__traceback__)
+        seen.append(text)
+    return Seen(seen[0][:LONGEST_WITNESS] if seen else "", fault, metrics)
+
+
+def _is_fault(problem: BaseException) -> bool:
+    """Whether equations raise it whatever their numbers are."""
+    undeclared = isinstance(problem, AttributeError) and isinstance(problem.obj, Space)
+    return undeclared or isinstance(problem, NameError | RecursionError)
+
+
+def refusal(model: Model, values: Mapping[str, Any], free: Iterable[str]) -> str:
+    """Say why a model's equations are not plain arithmetic in the inputs ``free`` (see ``seen_of``); else empty."""
+    return seen_of(model, values, free).refusal
+
+
+def line_of_equations(at: TracebackType | None) -> str:
+    """Return the line of a stranger's equations in which an exception was raised; empty where there is none."""
+    found = ""
+    while at is not None:
+        code = at.tb_frame.f_code
+        home = str(at.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        line = linecache.getline(code.co_filename, at.tb_lineno).strip()
+        if home not in {"dse", "pint", "scenarios", "numpy"} and line:
+            found = f" in {Path(code.co_filename).name}, line {at.tb_lineno}: {line}"
+        at = at.tb_next
+    return found
 
 
 def _same(witness: Witness, *_others: Any) -> Witness:

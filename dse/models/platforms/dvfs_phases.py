@@ -70,6 +70,7 @@ PHASES = Table(
     "parts of the program, in the order they run in",
     numbers=(*COUNTS, TIMES),
     per_setting=(TIMES.name,),
+    any_of=(*(q.name for q in COUNTS), TIMES.name),
 )
 
 
