@@ -25,7 +25,9 @@ from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
 from formulations.programs.program import Program, is_linear, program
 from formulations.row_keys import RowKey
-from formulations.uncertainty.measures import Measured, of_one_world
+from formulations.uncertainty import program_losses, program_maxima
+from formulations.uncertainty.measures import Measured, Weighing, of_one_world
+from formulations.uncertainty.program_losses import Losses
 from formulations.uncertainty.robust import GAINS
 from formulations.uncertainty.worlds import Worlds
 
@@ -39,7 +41,7 @@ MOST_WORLD_PARTS = 64
 class Part:
     """Worlds (numbers ``places``) whose programs have the same columns, of which ``shared`` are decided for all worlds.
 
-    ``losses`` (n, C + 1): what is to be small of the objective, or of its ``reciprocal`` (see ``Posed.objective``);
+    ``losses``: what is to be small of the objective;
     ``rows``: limits (n, C + 1) <= 0 by key; ``defines``: of each column of a maximum, inner ones first, its arguments
     (A, n, C + 1). ``base`` and ``equal``: rows of shared columns alone, the same in every world. ``gains``: of limits
     that a maximum makes easier its column.
@@ -48,13 +50,12 @@ class Part:
     places: Indices
     program: Program
     shared: Indices
-    losses: Array | None
+    losses: Losses | None
     rows: Mapping[RowKey, Array]
     base: Array
     equal: Bools
     defines: Mapping[int, Array]
     gains: Mapping[RowKey, int]
-    reciprocal: bool
 
     def over_shared(self, form: Array, u: Array) -> Array:
         """Return a cut of affine functions (n, C + 1) at the shared columns ``u``: functions (n, S + 1) of these."""
@@ -84,10 +85,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Posed:
-    """A question in N worlds over its shared columns."""
+    """A question in N worlds over its shared columns.
+
+    ``bent``: whether losses are reciprocals of sums, each measured as it is.
+    """
 
     worlds: Worlds
     parts: tuple[Part, ...]
+    bent: bool = False
 
     @property
     def program(self) -> Program:
@@ -111,13 +116,28 @@ class Posed:
 
     def losses(self, u: Array) -> Array:
         """Cuts of the losses in the worlds that count, at ``u``: (n, S + 1)."""
-        forms = [(part, part.losses) for part in self.parts if part.losses is not None]
+        forms = [(part, part.losses.forms) for part in self.parts if part.losses is not None]
+        found = self.together(forms, u)[: self.worlds.measured]
+        return program_losses.tangents(found, u) if self.bent else found
+
+    @property
+    def ratio(self) -> bool:
+        """Whether losses are what is to be small over ``under``."""
+        losses = self.parts[0].losses
+        return losses is not None and losses.under is not None
+
+    def under(self, u: Array) -> Array:
+        """What losses are divided by in the worlds that count: (n, S + 1)."""
+        forms = [
+            (p, p.losses.under) for p in self.parts if p.losses is not None and p.losses.under is not None
+        ]
         return self.together(forms, u)[: self.worlds.measured]
 
     def objective(self, loss: float) -> float:
         """The objective, in the user's own sense, at what its losses come to; infinite where they do not tell it."""
         sign = self.program.sign
-        if not self.parts[0].reciprocal:
+        losses = self.parts[0].losses
+        if self.bent or losses is None or not losses.reciprocal:
             return sign * loss
         return -sign / loss if sign * loss < 0.0 else -sign * math.inf
 
@@ -170,12 +190,18 @@ def _tie(part: Part, name: str) -> Array | None:
 
 
 def posed(
-    worlds: Worlds, measure: Measured, kept: frozenset[str] | None = None, *, may_fail: int = 0
+    worlds: Worlds,
+    measure: Measured,
+    kept: frozenset[str] | None = None,
+    *,
+    may_fail: int = 0,
+    ratios: bool = False,
 ) -> Posed:
     """Write the programs of all worlds; raises NotPosynomial, with the reason, where that cannot be done.
 
     ``measure``: of the objective. What is a number over a sum is measured by that sum where the measure is the value in
-    one world, or the objective is the same in each; the mean of reciprocals is not that of the mean.
+    one world, or the objective is the same in each; the mean of reciprocals is not that of the mean: with ``ratios``
+    it is bent, and so are ratios of sums posed of which a measure is that of one world, or which have one divisor.
     ``kept``: names of the limits that count (None: all), since limits say how much there is of an amount at most;
     ``may_fail``: in how many worlds one of them may fail.
     """
@@ -203,17 +229,29 @@ def posed(
     if np.ptp(bases, axis=0).any():
         raise NotPosynomial(AMOUNTS)
     parts = [replace(part, base=bases[0]) for part in parts]
-    reciprocal = [part.reciprocal for part in parts]
-    if any(reciprocal) and not (
-        all(reciprocal) and (of_one_world(measure, worlds.measured) or _same_in_all(parts))
-    ):
+    return Posed(worlds, tuple(parts), _is_bent(worlds, parts, measure, ratios=ratios))
+
+
+def _is_bent(worlds: Worlds, parts: Sequence[Part], measure: Measured, *, ratios: bool) -> bool:
+    """Whether each reciprocal is measured as it is; raises NotPosynomial for a measure that no program states."""
+    losses = [part.losses for part in parts if part.losses is not None]
+    alone, reciprocal = of_one_world(measure, worlds.measured), [x.reciprocal for x in losses]
+    unders = [x.under for x in losses if x.under is not None]
+    if unders:
+        one_divisor = _same_in_all(parts, unders)
+        stated = ratios and isinstance(measure, Weighing) and (alone or one_divisor)
+        if len(unders) < len(losses) or not stated:
+            raise NotPosynomial(RATIOS)
+    if not any(reciprocal) or (all(reciprocal) and (alone or _same_in_all(parts, [x.forms for x in losses]))):
+        return False
+    # of what is maximised a mean of reciprocals is not concave
+    if not (ratios and all(reciprocal) and isinstance(measure, Weighing) and parts[0].program.sign > 0):
         raise NotPosynomial(RATIOS)
-    return Posed(worlds, tuple(parts))
+    return True
 
 
-def _same_in_all(parts: Sequence[Part]) -> bool:
-    """Whether the objective is the same in all worlds."""
-    forms = [part.losses for part in parts if part.losses is not None]
+def _same_in_all(parts: Sequence[Part], forms: Sequence[Array]) -> bool:
+    """Whether affine functions of each part are the same in all worlds."""
     if any(form[:, list(part.defines)].any() for form, part in zip(forms, parts, strict=True)):
         return False
     over = np.concatenate([form[:, [*p.shared, -1]] for form, p in zip(forms, parts, strict=True)])
@@ -246,11 +284,11 @@ def _world_part(places: Indices, p: Program, caps: Collection[RowKey], *, limite
     # which argument is the largest is chosen in each world (see ``alternatives``)
     choices = [i for i, c in enumerate(p.columns) if isinstance(c, Largest)]
     rows = {key: tops[:, r] - bottoms[:, r] for r, key in enumerate(p.keys) if key is not None}
-    base, defines = _rows_of_definitions(p, tops, bottoms, choices)
+    base, defines = program_maxima.rows_of_definitions(p, tops, bottoms, choices)
     # what an amount is made of is the same in every world, and decided once as that is
-    apart = _maxima_within(base, defines, tops - bottoms)
+    apart = program_maxima.maxima_within(base, defines, tops - bottoms)
     if alike:
-        apart += [i for i in _same_maxima(p, defines, tops - bottoms) if i not in apart]
+        apart += [i for i in program_maxima.same_maxima(p, defines, tops - bottoms) if i not in apart]
     base += [r for i in apart for r in defines.pop(i)]
     maxima = list(defines)
     for r, key in enumerate(p.keys):
@@ -265,67 +303,32 @@ def _world_part(places: Indices, p: Program, caps: Collection[RowKey], *, limite
     plain = _of_amounts(p, base, tops[:, base], bottoms[:, base], limited=limited)
     if np.ptp(plain, axis=0).any() or plain[:, :, maxima].any():
         raise NotPosynomial(AMOUNTS)
-    losses, reciprocal = _losses(p, places.size)
-    for form in (*(tops[:, r] for k in defines.values() for r in k), losses):
-        if form is not None and (form[:, [*maxima, *apart]] < 0).any():
-            raise NotPosynomial(GAINS)
-    arguments = {i: np.stack([tops[:, r] for r in k]) for i, k in defines.items()}
-    gains: dict[RowKey, int] = {}
+    losses = program_losses.of_program(p, places.size)
+    arguments = [tops[:, r] for k in defines.values() for r in k]
+    if any(
+        (form[:, [*maxima, *apart]] < 0).any() for form in [*arguments, *([losses.forms] if losses else [])]
+    ):
+        raise NotPosynomial(GAINS)
+    if losses is not None and losses.under is not None and losses.under[:, [*maxima, *apart]].any():
+        raise NotPosynomial(RATIOS)
+    largest = {i: np.stack([tops[:, r] for r in k]) for i, k in defines.items()}
+    gains = _gains(rows, caps, largest, apart)
+    own = plain[0][:, [*shared, -1]]
+    return Part(places, p, shared, losses, rows, own, p.equal[base], largest, gains)
+
+
+def _gains(
+    rows: Mapping[RowKey, Array], caps: Collection[RowKey], largest: Mapping[int, Array], apart: Sequence[int]
+) -> dict[RowKey, int]:
+    """Return limits that a maximum makes easier, with its column: one of shared columns alone, in each world."""
+    maxima, found = list(largest), dict[RowKey, int]()
     for key, form in rows.items():
         eased = [i for i in (*maxima, *apart) if (form[:, i] < 0).any()]
-        # one maximum of shared columns alone, and the limit in each world by itself
-        if eased and (len(eased) > 1 or key in caps or arguments.get(eased[0], form)[..., maxima].any()):
-            raise NotPosynomial(GAINS)
-        if eased and eased[0] in apart:
-            raise NotPosynomial(GAINS)
-        if eased:
-            gains[key] = eased[0]
-    own = plain[0][:, [*shared, -1]]
-    return Part(places, p, shared, losses, rows, own, p.equal[base], arguments, gains, reciprocal)
-
-
-def _rows_of_definitions(
-    p: Program, tops: Array, bottoms: Array, choices: Sequence[int]
-) -> tuple[list[int], dict[int, list[int]]]:
-    """Return rows of shared columns, and of each column of a maximum those that say what it is at least."""
-    defines: dict[int, list[int]] = {i: [] for i, c in enumerate(p.columns) if isinstance(c, Maximum)}
-    base: list[int] = []
-    for r, key in enumerate(p.keys):
-        if key is not None or tops[0, r, choices].any() or bottoms[0, r, choices].any():
+        if not eased:
             continue
-        held = np.flatnonzero(bottoms[0, r])
-        if held.size == 1 and int(held[0]) in defines and not p.equal[r]:
-            defines[int(held[0])].append(r)
-        else:
-            base.append(r)
-    return base, defines
-
-
-def _maxima_within(base: Sequence[int], defines: Mapping[int, Sequence[int]], rows: Array) -> list[int]:
-    """Return the columns of maxima that some rows of ``base`` have, and those within these."""
-    found: list[int] = []
-    left = list(base)
-    while left:
-        there: Bools = np.any(rows[:, left] != 0.0, axis=(0, 1), keepdims=True)[0, 0]
-        left = [r for i, own in defines.items() if i not in found and there[i] for r in own]
-        found += [i for i in defines if i not in found and there[i]]
-    return found
-
-
-def _same_maxima(p: Program, defines: Mapping[int, Sequence[int]], rows: Array) -> list[int]:
-    """Return the columns of maxima that are the same in every world, where nothing is easier by one of them."""
-    goals = [np.atleast_2d(v) for v in (p.goal, p.under) if v is not None]
-    used = np.concatenate(
-        [rows[:, [r for r, k in enumerate(p.keys) if k is not None]].reshape(-1, rows.shape[-1]), *goals]
-    )
-    found: list[int] = []
-    # inner ones come first
-    for i, own in defines.items():
-        outer = [j for j in defines if j not in (*found, i)]
-        if not (
-            np.ptp(rows[:, own], axis=0).any() or rows[:, own][..., outer].any() or (used[:, i] < 0).any()
-        ):
-            found.append(i)
+        if len(eased) > 1 or key in caps or eased[0] in apart or largest[eased[0]][..., maxima].any():
+            raise NotPosynomial(GAINS)
+        found[key] = eased[0]
     return found
 
 
@@ -358,20 +361,3 @@ def _with_largest_ends(p: Program, columns: Indices, rows: Array) -> Array:
 def _many(v: Any) -> Any:
     """Numbers of many points in the place of an array."""
     return Many(v) if np.ndim(v) == 1 else v
-
-
-def _losses(p: Program, count: int) -> tuple[Array | None, bool]:
-    """What is to be small of the objective in each world, and whether it is a sum that the objective is a number over.
-
-    Raises NotPosynomial for a ratio of two affine forms.
-    """
-    if p.goal is None or p.under is None:
-        return None, False
-    # of what is maximised goal/under is the reciprocal
-    goal, under = (np.broadcast_to(v, (count, v.shape[-1])) for v in (p.goal, p.under))
-    plain, inverse = not under[:, :-1].any(), not goal[:, :-1].any()
-    if plain and (p.sign > 0 or not inverse):
-        return goal / under[:, -1:], p.sign < 0
-    if inverse:
-        return -under / goal[:, -1:], p.sign > 0
-    raise NotPosynomial(RATIOS)

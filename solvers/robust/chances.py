@@ -115,7 +115,8 @@ def _sizes_of_decisions(question: Question) -> tuple[int, int, list[int]]:
         if d.choices is not None:
             names *= len(d.choices)
         elif d.values is not None:
-            values.append(len(d.values))
+            low, high = d.minimum or 0.0, math.inf if d.maximum is None else d.maximum
+            values.append(max(sum(low <= v <= high for v in d.values), 1))
         elif d.integer:
             values.append(_count_of_values(question, d))
         else:

@@ -1,4 +1,4 @@
-"""One design for many samples, from the best design of each: whole numbers in sums, which boxes are too many for.
+"""One design for many samples, from the best design of each: sums of shares and counts, which boxes are too many for.
 
 For designs x of a box B, losses f_s and limits of their own in each of the samples s, and a measure that does not fall
 where losses rise,
@@ -56,6 +56,8 @@ UNREAD = frozenset({"binding", "would_do", "elasticity", "metric"})
 MOST_JUDGED = 256
 """Designs of a box that are judged in every sample."""
 SOLVER = "dse branch and bound over the best designs of samples"
+SAME_DESIGN = 1e-9
+"""Designs of samples whose numbers differ by less, relative, are one design."""
 UNTIED = "one of the equally good designs is reported"
 
 
@@ -84,17 +86,18 @@ class _Best:
 def minimise(wanted: Wanted) -> Found:
     """Find the best design; ``feasible`` with the bound reached where the work is done before the gap is closed.
 
-    Raises CannotTake where what is decided are not whole numbers alone, or some sample has no bound.
+    Raises CannotTake where lists or names are decided, limits may fail, or some sample has no bound.
     """
     worlds = wanted.worlds
     alike = worlds.counted is None and worlds.limited is None and not wanted.chances
-    whole_alone = all(d.integer and d.values is None for d in worlds.nominal.decide)
-    if not (whole_alone and alike and worlds.nominal.objectives) or wanted.eased is not None:
-        raise CannotTake("what is decided are not whole numbers alone, with limits that hold in every sample")
+    numbers = all(d.values is None and d.choices is None for d in worlds.nominal.decide)
+    if not (numbers and alike and worlds.nominal.objectives) or wanted.eased is not None:
+        raise CannotTake("what is decided is more than numbers, with limits that hold in every sample")
     limits = tuple(x for x in worlds.nominal.limits if wanted.counts(x.name))
     own = frozenset(x.name for x in worlds.nominal.model.limits if not wanted.counts(x.name))
     question = replace(worlds.nominal, limits=limits, waive=worlds.nominal.waive | own)
-    search = _Search(wanted, tuple(d.name for d in question.decide))
+    whole = np.array([d.integer for d in question.decide])
+    search = _Search(wanted, tuple(d.name for d in question.decide), whole)
     search.run(question)
     return search.found()
 
@@ -105,6 +108,7 @@ class _Search:
 
     wanted: Wanted
     names: tuple[str, ...]
+    whole: Bools
     x: Array | None = None
     value: float = np.inf
     closed: float = np.inf
@@ -123,14 +127,15 @@ class _Search:
             raise CannotTake("the best design of some sample has no bound")
         while self.open and self.seconds < SECONDS and self.open[0][0] < self._enough():
             *_, box = heapq.heappop(self.open)
-            low, high = box.x.min(0), box.x.max(0)
-            if not (low < high).any():
+            apart = np.where(np.ptp(box.x, axis=0) > SAME_DESIGN * np.abs(box.x).max(0), box.x.std(0), 0.0)
+            if not apart.any():
                 # one design is the best everywhere; a limit on a measure may forbid it
                 self.closed = min(self.closed, box.key)
                 continue
-            k = int(np.argmax(box.x.std(0)))
-            below = float(np.floor(box.x[:, k].mean()))
-            for least, most in ((None, below), (below + 1.0, None)):
+            k = int(np.argmax(apart))
+            middle = float(box.x[:, k].mean())
+            below, above = (np.floor(middle), np.floor(middle) + 1.0) if self.whole[k] else (middle, middle)
+            for least, most in ((None, float(below)), (float(above), None)):
                 self._examine(replace(box, question=_between(box.question, self.names[k], least, most)))
 
     def _enough(self) -> float:
@@ -161,7 +166,8 @@ class _Search:
 
     def _judge(self, x: Array) -> None:
         """Judge the designs of samples, and their mean, in every sample; keep the best."""
-        found = np.unique(np.vstack([x, np.round(x.mean(0))]), axis=0)
+        mean = np.where(self.whole, np.round(x.mean(0)), x.mean(0))
+        found = np.unique(np.vstack([x, mean]), axis=0)
         new = [d for d in found if np.isfinite(d).all() and d.tobytes() not in self.judged][:MOST_JUDGED]
         self.judged.update(d.tobytes() for d in new)
         if not new:
@@ -175,7 +181,7 @@ class _Search:
     def _with_fewest(self, x: Array) -> Array:
         """A design that is as good, with as few as will do of what is at an end of the search: more changes nothing."""
         for k, name in enumerate(self.names):
-            if x[k] < 1.0 or not ends.near_end(self.wanted.worlds.nominal, name, x[k]):
+            if not self.whole[k] or x[k] < 1.0 or not ends.near_end(self.wanted.worlds.nominal, name, x[k]):
                 continue
             fewer = np.tile(x, (int(math.log10(x[k])) + 1, 1))
             fewer[:, k] = 10.0 ** np.arange(len(fewer))
@@ -230,7 +236,9 @@ class _Search:
         text += f"; {UNTIED}" if status is Status.OPTIMAL else f"; they left a gap of {gap:.1e}"
         design = dict(zip(self.names, map(float, self._with_fewest(self.x)), strict=True))
         bound = sign * least if np.isfinite(least) else None
-        return Found(Outcome(status, design, bound, text, SOLVER), unweighed=DISCRETE)
+        return Found(
+            Outcome(status, design, bound, text, SOLVER), unweighed=DISCRETE if self.whole.any() else ""
+        )
 
 
 def _between(question: Question, name: str, least: float | None, most: float | None) -> Question:

@@ -11,7 +11,7 @@ from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import is_linear
 from formulations.tolerances import HOLDS
 from formulations.uncertainty import robust
-from formulations.uncertainty.measures import Quantile
+from formulations.uncertainty.measures import WORST, Quantile
 from formulations.uncertainty.wanted import Wanted, left_out
 from formulations.uncertainty.worlds import judged
 from results.solution import Status
@@ -136,10 +136,23 @@ def _evaluated(wanted: Wanted) -> Found:
 def _by_boxes(wanted: Wanted, held: Found | None, why: list[str]) -> Found:
     """Search boxes of designs where nothing else closed a question; ``held``: what is known, ``why``: refusals."""
     try:
-        found = _endless(wanted) or robust_boxes.minimise(wanted)
+        worst = _of_the_worst(wanted) if held is None else None
+        if worst is not None and worst.outcome.status is Status.INFEASIBLE:
+            return worst
+        known = None if worst is None else worst.outcome.x
+        found = _endless(wanted) or robust_boxes.minimise(wanted, known=known)
     except (NotPosynomial, CannotTake) as refusal:
         found = robust_boxes.searched(wanted, "; ".join(dict.fromkeys([*why, str(refusal)])))
     return found if held is None else robust_boxes.better(wanted, held, found)
+
+
+def _of_the_worst(wanted: Wanted) -> Found | None:
+    """The design of the best worst sample by linear programs: one to begin with, of which limits ask the same."""
+    if not is_linear(wanted.worlds.nominal):
+        return None
+    with contextlib.suppress(NotPosynomial, CannotTake):
+        return robust_program.minimise(wanted.worlds, WORST, kept=wanted.kept, weigh=False, tied=False)
+    return None
 
 
 def _endless(wanted: Wanted) -> Found | None:

@@ -224,7 +224,7 @@ def _group(asked: Posed, keys: tuple[RowKey, ...], may_fail: int) -> Group:
     for part in asked.parts:
         forms = [part.rows[key] for key in keys if key in part.rows]
         if not keys and part.losses is not None:
-            forms = [part.losses]
+            forms = [part.losses.forms]
         sure[part.places] = _harder(part, forms) > may_fail
     return Group(keys, may_fail, sure)
 

@@ -31,6 +31,7 @@ from solvers.outcome import Outcome
 from solvers.robust.masters import robust_geometric, robust_program_ties
 from solvers.robust.masters.master import MASTER_CLOSE
 from solvers.robust.masters.program_master import PROGRAM_ROUNDS, Master, Measured
+from solvers.robust.masters.program_ratios import ratio_steps
 from solvers.robust.masters.robust_geometric import (
     DISCRETE,
     Elasticity,
@@ -65,7 +66,7 @@ def minimise(
     """
     out = {n: np.isin(np.arange(worlds.size), list(some)) for n, some in (left_out or {}).items()}
     counts = ~out.pop(LEVEL, np.zeros(worlds.size, bool))[: worlds.measured]
-    asked = posed(worlds, measure, kept, may_fail=int(np.any(list(out.values()), axis=0).sum()))
+    asked = posed(worlds, measure, kept, may_fail=int(np.any(list(out.values()), axis=0).sum()), ratios=True)
     master = Master(asked, kept, out)
     goal = Measured(lambda u: asked.losses(u)[counts], measure) if asked.goal else None
     u = master.start()
@@ -73,6 +74,8 @@ def minimise(
     if goal is not None:
         master.cuts.append(goal.cut(u))
     found, best = master.least(goal, MASTER_CLOSE, master.solve)
+    if goal is not None and best is not None and asked.ratio:
+        found, best, goal = ratio_steps(master, goal, lambda u: asked.under(u)[counts], found, best)
     if best is None:
         return _found_of_empty_master(found, master, worlds)
     needed, cuts = needed_worlds(master.held), len(master.cuts)
