@@ -28,7 +28,7 @@ class Place:
 
     ``parameters``: what they state, and ``defaults`` what holds where they do not, by the model's names;
     ``machines``: where machines are decided, each choice's parameters under the names of a question. ``sources``: as
-    ``Question.sources``.
+    ``Question.sources``. ``specs``: what says which machine it is, by the entry of a map ("": the only one).
     """
 
     parameters: Mapping[str, float]
@@ -36,6 +36,7 @@ class Place:
     defaults: Mapping[str, float] = field(default_factory=dict)
     machines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    specs: Mapping[str, MachineSpec] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def _single(shape: Shape, roles: Roles, asked: _Asked, spec: MachineSpec | None,
     found = {**_settings(reader), **found}
     machine_tables.complete(reader, key, spec, found, asked.elsewhere, asked.chosen)
     origins = {"": machine_tables.sources(reader, spec)}
-    return Place(found, found.get("word_size"), _defaults(reader), sources=origins)
+    return Place(found, found.get("word_size"), _defaults(reader), sources=origins, specs={"": spec})
 
 
 def _settings(reader: Reader) -> dict[str, float]:
@@ -112,6 +113,7 @@ def _map(
     defaults: dict[str, float] = {}
     choices: dict[str, Mapping[str, float]] = {}
     sizes: list[Mapping[str, float]] = []
+    specs: dict[str, MachineSpec] = {}
     for entry, reader in roles.reader.entries():
         name = MACHINE_PREFIX + entry
         if roles.machines.get(name):
@@ -129,9 +131,10 @@ def _map(
         key = keys.get(name, keys.get(f"{name}.base", name))
         machine_tables.complete(reader, key, spec, found, asked.elsewhere, asked.chosen)
         sizes.append(found)
+        specs[entry] = spec
         parameters |= {reader.prefix + n: v for n, v in found.items()}
         defaults |= {reader.prefix + n: v for n, v in _defaults(reader).items()}
-    return Place(parameters, _common_word_size(sizes), defaults, choices)
+    return Place(parameters, _common_word_size(sizes), defaults, choices, specs=specs)
 
 
 def _entry_spec(shape: Shape, entry: str, values: Mapping[str, Any]) -> MachineSpec | None:

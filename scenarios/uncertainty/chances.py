@@ -50,7 +50,7 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
     if shape.uncertain is None:
         _certain(reader, shape, measure)
         return question
-    names = tuple(_uncertain_names(shape, roles))
+    names = tuple(_uncertain_names(shape, roles, place))
     found = {n: m for n in names if (m := _marginal(shape, roles, place, n))}
     if not shape.uncertain.spreads:
         right = "write [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }, or leave the table out"
@@ -58,9 +58,9 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
     if AXIS in shape.sweep:
         wrong = f"an axis is called {AXIS}, the name of the dimension of samples"
         reader.findings.add(f"sweep.{AXIS}", wrong, "give the axis another name")
-    if len(found) < len(_every(shape, roles)):
+    if len(found) < len(_every(shape, roles, place)):
         return question
-    uncertain = Uncertain(found, _sampling(shape, roles, found))
+    uncertain = Uncertain(found, _sampling(shape, roles, place, found))
     _correlations(reader, shape, uncertain)
     whole = replace(question, uncertain=uncertain, measure=measure, joint=joint, measures=measures)
     promises.kept(reader, whole)
@@ -96,11 +96,11 @@ def _measure(reader: Reader, goal: Goal | None) -> Measure | None:
     return measured.measure_of(goal if own is None else own)
 
 
-def _uncertain_names(shape: Shape, roles: Roles) -> Iterator[str]:
+def _uncertain_names(shape: Shape, roles: Roles, place: Place) -> Iterator[str]:
     """Go through the uncertain names that can be uncertain, noting those that cannot."""
     reader = roles.reader
     spreads = shape.uncertain.spreads if shape.uncertain is not None else {}
-    for name in _every(shape, roles):
+    for name in _every(shape, roles, place):
         key, add = f"uncertain.{name}", reader.findings.add
         if name in roles.decide:
             right = "take it out of [decide] or out of [uncertain]"
@@ -134,16 +134,16 @@ def _uncertain_names(shape: Shape, roles: Roles) -> Iterator[str]:
         ):
             right = f'write "{known_spreads.EVERY}" = {{ from = "machine" }}, or name each number'
             reader.findings.add(key, "only intervals of a machine are taken all together", right)
-        elif not any(known_spreads.stated(shape, roles)):
+        elif not any(known_spreads.stated(shape, roles, place)):
             right = "`dse fit` writes a machine file with intervals; or give each number a distribution"
             reader.findings.missing(key, "no interval of a parameter of this machine is known", right)
 
 
-def _every(shape: Shape, roles: Roles) -> tuple[str, ...]:
+def _every(shape: Shape, roles: Roles, place: Place) -> tuple[str, ...]:
     """Return the uncertain names, with those that a machine's intervals stand for; a named line wins."""
     spreads = shape.uncertain.spreads if shape.uncertain is not None else {}
     named = [n for n in spreads if not n.endswith("*")]
-    more = known_spreads.stated(shape, roles) if known_spreads.EVERY in spreads else ()
+    more = known_spreads.stated(shape, roles, place) if known_spreads.EVERY in spreads else ()
     return tuple(dict.fromkeys([*named, *more]))
 
 
@@ -178,7 +178,7 @@ def _marginal(shape: Shape, roles: Roles, place: Place, name: str) -> Marginal |
     elif way == "table":
         found = _table_distribution(roles, key, spread, q, name, place.word_size)
     elif way == "from_":
-        found = known_spreads.read(shape, roles, key, name, spread.from_)
+        found = known_spreads.read(shape, roles, place, key, name, spread.from_)
     else:
         found = _continuous(reader, f"{key}.{way}", way, getattr(spread, way), q, place.word_size)
     return None if found is None else _cut_at_domain(reader, key, found, q)
@@ -300,11 +300,13 @@ def _cut_at_domain(reader: Reader, key: str, found: Marginal, q: Quantity) -> Ma
     return None
 
 
-def _sampling(shape: Shape, roles: Roles, found: Mapping[str, Marginal]) -> Sampling:
+def _sampling(shape: Shape, roles: Roles, place: Place, found: Mapping[str, Marginal]) -> Sampling:
     assert shape.uncertain is not None
     asked = shape.uncertain.sampling
     said = {frozenset(pair[:2]) for pair in asked.correlation}
-    known = [c for c in known_spreads.correlations(shape, roles, found) if frozenset(c[:2]) not in said]
+    known = [
+        c for c in known_spreads.correlations(shape, roles, place, found) if frozenset(c[:2]) not in said
+    ]
     promised = any(x.probability is not None for x in shape.limits.values())
     method = asked.method or ("random" if promised else "sobol")
     return Sampling(asked.samples, method, asked.seed, (*asked.correlation, *known))

@@ -16,6 +16,7 @@ from scenarios.distributions import MOST_CUT, Marginal
 from scenarios.language.errors import shown
 from scenarios.language.schema import Shape
 from scenarios.names import Roles
+from scenarios.places import Place
 
 SOURCES = ("machine", "residuals")
 EVERY = f"{MACHINE_PREFIX}*"
@@ -24,7 +25,9 @@ _EVEN = 0.05
 _WRITE = "write a distribution, such as { normal = [mean, deviation] }"
 
 
-def read(shape: Shape, roles: Roles, key: str, name: str, origin: str | None) -> Marginal | None:
+def read(
+    shape: Shape, roles: Roles, place: Place, key: str, name: str, origin: str | None
+) -> Marginal | None:
     """Return the distribution that a machine file or a fitted model states; None, and a mistake noted, without one.
 
     An interval of a fit with its confidence is that of a normal distribution where it is even and far from 0, else of
@@ -38,7 +41,7 @@ def read(shape: Shape, roles: Roles, key: str, name: str, origin: str | None) ->
         right = 'write { from = "machine" } or { from = "residuals" }'
         add(f"{key}.from", f"{shown(origin)} is not a source of a distribution", right)
         return None
-    found = _machine_of_parameter(shape, roles, name)
+    found = _machine_of_parameter(roles, place, name)
     if found is None:
         add(f"{key}.from", f"no single machine of a file or the catalogue states {name}", _WRITE)
         return None
@@ -72,13 +75,13 @@ def of_interval(value: float, ends: tuple[float, float], confidence: float | Non
     return Marginal("lognormal", (value, math.exp(math.log(high / value) / reach)))
 
 
-def stated(shape: Shape, roles: Roles) -> Iterator[str]:
+def stated(shape: Shape, roles: Roles, place: Place) -> Iterator[str]:
     """Go through the machine parameters that have an interval and no other role: what "machine.*" stands for."""
     taken = {*roles.decide, *roles.swept, *shape.define}
     for name in roles.reader.parameters:
         if not name.startswith(MACHINE_PREFIX) or name in taken or name.endswith(".word_size"):
             continue
-        found = _machine_of_parameter(shape, roles, name)
+        found = _machine_of_parameter(roles, place, name)
         if found is None or found[2]:
             continue
         ends = found[0].intervals.get(found[1])
@@ -87,14 +90,14 @@ def stated(shape: Shape, roles: Roles) -> Iterator[str]:
 
 
 def correlations(
-    shape: Shape, roles: Roles, names: Mapping[str, Marginal]
+    shape: Shape, roles: Roles, place: Place, names: Mapping[str, Marginal]
 ) -> Iterator[tuple[str, str, float]]:
     """Go through the correlations that a machine file states between numbers whose distribution is from it."""
     assert shape.uncertain is not None
     spreads = shape.uncertain.spreads
     of_file = {n for n in names if (spreads.get(n) or spreads[EVERY]).from_ == "machine"}
     own = {
-        m.name: m for n in of_file if (found := _machine_of_parameter(shape, roles, n)) for m in [found[0]]
+        m.name: m for n in of_file if (found := _machine_of_parameter(roles, place, n)) for m in [found[0]]
     }
     for machine in own.values():
         for a, b, r in machine.correlation:
@@ -103,17 +106,15 @@ def correlations(
                     yield prefix + a, prefix + b, r
 
 
-def _machine_of_parameter(shape: Shape, roles: Roles, name: str) -> tuple[Machine, str, bool] | None:
+def _machine_of_parameter(roles: Roles, place: Place, name: str) -> tuple[Machine, str, bool] | None:
     """Return the machine that states a parameter, its name there, and whether the file changes it."""
     own = name.removeprefix(MACHINE_PREFIX)
-    spec = shape.machine
-    if roles.reader.parts.machines:
-        entry = next((e for e in roles.reader.parts.machines if own.startswith(f"{e}.")), "")
-        spec = spec.get(entry) if isinstance(spec, Mapping) else None
-        own = own.removeprefix(f"{entry}.")
+    entry = next((e for e in roles.reader.parts.machines if own.startswith(f"{e}.")), "")
+    spec = place.specs.get(entry)
+    own = own.removeprefix(f"{entry}.") if entry else own
     table = spec if isinstance(spec, Mapping) else {"base": spec}
     base = table.get("base")
-    if name == own or not isinstance(base, str) or "machine" in roles.swept:
+    if name == own or not isinstance(base, str):
         return None
     try:
         machine = machines.get(base)

@@ -113,7 +113,8 @@ class _Known:
         """Whether these limits can hold together (see ``conflicts.Feasible``)."""
         if not self.designs:
             self._begin()
-        n = milp.numbers(self.p, drop=frozenset(self.names) - kept)
+        drop = frozenset(self.names) - kept
+        n = milp.numbers(self.p, drop=drop)
         if self.refuted(kept):
             return CANNOT_HOLD
         # a maximum that must be one of its arguments is one of them
@@ -123,13 +124,15 @@ class _Known:
             return CANNOT_HOLD
         nothing = np.zeros(len(self.p.columns) + 1)
         found = milp.least(self.p, n, nothing, constant_column(len(nothing)))
-        if found.u is not None:
+        if found.u is not None and not breaks(self.p, found.u, drop):
             self.designs.append(found.u)
             return CAN_HOLD
         # of a linear program that is proved; of whole numbers only by a bound
-        drop = frozenset(self.names) - kept
-        proved = not n.integer.any() or least_violation(self.p, drop=drop) > SLACK
-        return CANNOT_HOLD if found.end is End.INFEASIBLE and proved else NOT_KNOWN
+        proved = (found.u is None and not n.integer.any()) or least_violation(self.p, drop=drop) > SLACK
+        if found.end is End.INFEASIBLE and proved:
+            return CANNOT_HOLD
+        tried = found.end in (End.INFEASIBLE, End.FOUND)
+        return CANNOT_HOLD if tried and beyond_others(self.p, drop) is not None else NOT_KNOWN
 
     def refuted(self, kept: frozenset[str]) -> bool:
         """Whether it follows from what is known that these limits conflict."""
@@ -197,6 +200,33 @@ def attained(p: Program, key: RowKey, ratio: float) -> float:
     n = [milp.numbers(p, factors={key: r}) for r in (ratio, more)]
     at, beyond = (-highs.minimise(each, -milp.of_possible(each, p.under)).value for each in n)
     return more if at < STANDSTILL * beyond else ratio
+
+
+def breaks(p: Program, u: Array, drop: Collection[str] = ()) -> bool:
+    """Whether a point breaks a limit by more than counts: HiGHS lets rows be off by a share of their numbers.
+
+    Without limits that are left out it is the design that is judged: maxima are off by as much.
+    """
+    if not drop:
+        return bool(boxes.measured(p.question, np.array([[*p.design(u).values()]]))[0][0] > 1.0 + HOLDS)
+    named = np.array([k is not None and k.name not in drop for k in p.keys], dtype=bool)
+    return bool((p.numerators @ u > (1.0 + HOLDS) * (p.denominators @ u))[named].any())
+
+
+def beyond_others(p: Program, drop: Collection[str] = ()) -> tuple[RowKey, float] | None:
+    """A limit that no design within the others holds, with a proved lower bound of the factor; None: none is known.
+
+    Of limits that are ratios of large sums what all give together says little (``least_violation``); what one gives
+    by itself is measured by its value. ``drop``: limits that are left out.
+    """
+    for k, key in enumerate(p.keys):
+        if key is None or key.name in drop:
+            continue
+        n = milp.numbers(p, drop=[*drop, key])
+        found = milp.least(p, n, *(milp.of_possible(n, f[k]) for f in (p.numerators, p.denominators)))
+        if found.end is End.FOUND and found.bound > 1.0 + HOLDS:
+            return key, found.bound
+    return None
 
 
 def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = ()) -> float:

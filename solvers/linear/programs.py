@@ -26,6 +26,7 @@ RATIO = (
 )
 BRANCHED = "of {} programs, one for each term that may be the largest"
 NO_DESIGN = "{}, by the bound of a program in which every limit may give"
+BEYOND = "of all designs within the other limits the best misses {} by {:.1e} of its value, by a bound"
 HIDDEN_SHARE = 0.1
 """Of the gap asked for: what a part of a search that is let go may still hide."""
 MISSED = "every design breaks some limit by {:.1e} of its size or more"
@@ -68,6 +69,9 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
         )
         if held:
             return Settled(unbounded(held), {})
+    missed = _beyond_others(p) if milp_conflicts.breaks(p, best.u) else None
+    if missed is not None:
+        return Settled(missed, {})
     chosen = milp_ties.chosen(asked, best) if ties else milp_ties.Chosen(best.u, {})
     if p.goal is None:
         text = "a design that meets all limits"
@@ -132,11 +136,19 @@ def impossible(p: Program, *, whole: bool = False) -> Outcome | None:
 
 
 def _infeasible(p: Program) -> Outcome:
-    proved = impossible(p, whole=True)
+    proved = impossible(p, whole=True) or _beyond_others(p)
     if proved is not None:
         return proved
-    message = "HiGHS finds no design in time, and no bound proves that there is none"
+    message = "HiGHS finds no design, and no bound proves that there is none"
     return Outcome(Status.ERROR, solver=SOLVER, message=message)
+
+
+def _beyond_others(p: Program) -> Outcome | None:
+    missed = milp_conflicts.beyond_others(p)
+    if missed is None:
+        return None
+    label = evaluation.label(missed[0], [k for k in p.keys if k is not None])
+    return Outcome(Status.INFEASIBLE, certificate=BEYOND.format(label, missed[1] - 1.0), solver=SOLVER)
 
 
 def _unbounded(p: Program, ray: Array | None) -> Outcome:

@@ -253,3 +253,20 @@ def test_what_is_small_for_one_thing_counts_where_there_may_be_many() -> None:
     )
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx((0.05 - 0.001 * 0.1) * 1e11, rel=1e-6)
+
+
+@pytest.mark.parametrize("share", [4e-7, 1e-7, 3e-8])
+@pytest.mark.parametrize("metric", ["power", "time"])
+def test_a_limit_missed_by_little_is_infeasible_with_the_value_that_would_do(metric: str, share: float) -> None:
+    """The value of another question typed in with some digits: HiGHS' rows are off by more than it misses."""
+    text: dict[str, Any] = {
+        "model": "partition",
+        "machine": {"p0": "i3-2100t-tang2017", "p1": "gtx-titan-choi2014"},
+        "given": {"regions": [{"name": "r0", "flops": 1.764e8, "bytes": 8.903e7}]},
+    }
+    least = dse.solve({**text, "objective": {"minimize": metric}}).objective
+    assert least is not None
+    limits = {metric: {"max": least * (1.0 - share)}}
+    found = dse.solve({**text, "objective": {"minimize": "energy"}, "limits": limits})
+    assert found.status is Status.INFEASIBLE, found.message
+    assert found.conflict[metric] == pytest.approx(least, rel=1e-8)

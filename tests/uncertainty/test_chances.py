@@ -16,6 +16,7 @@ import pytest
 from chance_questions import NBODY, answered, world_of
 from click.testing import CliRunner
 from one_home import GONE, gone
+from scipy.stats import binom
 
 import dse
 import scenarios
@@ -352,3 +353,29 @@ def test_what_may_fail_counts_in_the_declared_work():
     level = declared(objective={"minimize": "energy", "quantile": 0.9}, limits={"time": {"max": "50 ms"}})
     each = work.seconds("alone chance")
     assert [one - certain, two - certain, level - certain] == pytest.approx([each, 2 * each, each])
+
+
+def test_of_a_list_only_what_its_bounds_leave_is_counted() -> None:
+    """The theorem shares the chance to be wrong among the designs that there are: here 3 times 2."""
+
+    def told(processors: dict[str, Any]) -> str:
+        text = {
+            "model": "nbody",
+            "machine": "balanced",
+            "given": {"bodies": 96000, "flops_per_pair": 10},
+            "decide": {"processors": processors, "memory": {"values": [6000, 12000]}},
+            "uncertain": {"flops_per_pair": {"uniform": [5, 15]}, "sampling": {"samples": 200}},
+            "objective": {"minimize": "energy", "measure": "mean"},
+            "limits": {"time": {"max": "5.49 s", "probability": 0.8}},
+        }
+        return dse.solve(text).measure
+
+    # the largest k with P(at most k of 200 fail at a chance of 0.2) <= 0.01 / 6
+    may_fail = max(k for k in range(40) if binom.cdf(k, 200, 0.2) <= 0.01 / 6)
+    listed = [1, 2, 4, 16, 20, 24, 32, 48]
+    for processors in (
+        {"values": [16, 20, 24]},
+        {"divides": "bodies", "min": 16, "max": 24},
+        {"values": listed, "min": 16, "max": 24},
+    ):
+        assert f"may fail in {may_fail} of 200" in told(processors)

@@ -61,3 +61,19 @@ def test_a_front_of_a_choice_is_of_its_samples():
     decide = {"machine": {"values": [TITAN, ARNDALE]}}
     found = dse.front(asked({}, decide=decide) | {"objective": goals})
     np.testing.assert_allclose(found["mean"], energies(TITAN).mean(), rtol=1e-9)
+
+
+def test_along_an_axis_of_machines_each_has_the_interval_of_its_own_file() -> None:
+    names = ["h100-sxm", "a100-sxm-80gb", "l40s"]
+    text: dict[str, Any] = {
+        **RUN,
+        "uncertain": {"machine.constant_power": {"from": "machine"}, "sampling": {"samples": 16}},
+        "objective": {"minimize": "energy", "measure": "mean"},
+    }
+    alone = [dse.solve({**text, "machine": n}).objective for n in names]
+    for path in ("machine", "machine.base"):
+        machine: Any = names[0] if path == "machine" else {"base": names[0]}
+        axis = {"m": {"path": path, "values": names}}
+        swept = dse.sweep({**text, "machine": machine, "sweep": axis})
+        assert swept.energy.values == pytest.approx(alone, rel=1e-9)
+    assert len(set(alone)) == 3
