@@ -20,7 +20,7 @@ import scenarios
 from dse.fronts import exact_fronts, front_curves, front_grids, robust_fronts, sampled_fronts
 from dse.fronts.bands import Band
 from dse.fronts.enclosure import ENCLOSURE_POINTS
-from dse.fronts.front_search import Front, Search
+from dse.fronts.front_search import Front, Search, value
 from dse.sweeping.points import robust_points
 from dse.system.progress import Report, reporting
 from dse.system.records import dataclass
@@ -123,9 +123,26 @@ def _front_by_search(search: Search, question: Question, most: int, tolerance: f
         )
     if refusal is not None:
         return Front(question, refusal=refusal, solves=search.solves)
+    endless = _endless_end(search)
+    if endless:
+        found = Solution(Status.ERROR, message=endless, certificate="no front was looked for")
+        return Front(question, refusal=found, solves=search.solves)
     if len(question.objectives) > 2:
         return front_grids.grid(search, most)
     return front_curves.curve(search, most, tolerance)
+
+
+def _endless_end(search: Search) -> str:
+    """Say which objective is infinite at an end of a front: no distance to it can be halved; empty: none is."""
+    for goal, best in zip(search.goals, search.best, strict=True):
+        for other in search.goals:
+            if not math.isfinite(value(other, search.final(best))):
+                side = "greatest" if goal.maximize else "least"
+                wrong = (
+                    f"at the {side} {goal.name} {other.name} is infinite, so that the front has no end there"
+                )
+                return f"{wrong}; add a limit on {other.name}: [limits] {other.name} = {{ max = … }}"
+    return ""
 
 
 def fineness(

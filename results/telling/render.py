@@ -56,6 +56,11 @@ def head(solution: Facts) -> list[tuple[str, str]]:
             "without the range of the measurements the model may extrapolate",
             any(map(of_range, solution.waived)),
         ),
+        (
+            "beware",
+            "time is infinite: the work is never done; a limit on time leaves such designs out",
+            _never(solution),
+        ),
         ("outside", f"the range in which the model was derived: {beyond}, at most 1", beyond),
         ("left out", solution.left_out, True),
         (_PROOF.get(solution.status, "method"), solution.certificate, True),
@@ -63,6 +68,11 @@ def head(solution: Facts) -> list[tuple[str, str]]:
         ("solved by", f"{solution.solver} in {words.value(solution.seconds, 's', 3)}", solution.solver),
     ]
     return [(label, text) for label, text, there in facts if text and there]
+
+
+def _never(solution: Facts) -> bool:
+    """Whether what was found never does its work."""
+    return solution.status is not Status.EVALUATED and solution.metrics.get("time") == math.inf
 
 
 def parts(solution: Facts) -> list[Part]:

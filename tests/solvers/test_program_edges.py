@@ -257,7 +257,9 @@ def test_what_is_small_for_one_thing_counts_where_there_may_be_many() -> None:
 
 @pytest.mark.parametrize("share", [4e-7, 1e-7, 3e-8])
 @pytest.mark.parametrize("metric", ["power", "time"])
-def test_a_limit_missed_by_little_is_infeasible_with_the_value_that_would_do(metric: str, share: float) -> None:
+def test_a_limit_missed_by_little_is_infeasible_with_the_value_that_would_do(
+    metric: str, share: float
+) -> None:
     """The value of another question typed in with some digits: HiGHS' rows are off by more than it misses."""
     text: dict[str, Any] = {
         "model": "partition",
