@@ -33,6 +33,7 @@ __all__ = [
     "draw",
     "least_samples",
     "nominal",
+    "of_measures",
     "refuse",
     "told_of",
     "uncertain_of",
@@ -116,11 +117,25 @@ def _certain(asked: Scenario) -> dict[str, Any]:
         for name, entry in data.get("limits", {}).items()
         if (name != JOINT or "of" not in entry) and name not in measures
     }
+    own = data.get("limits", {})
+    for name, of, alone in of_measures(asked):
+        limits |= {of: {k: v for k, v in own[name].items() if k not in _OF_LIMIT}} if alone else {}
     return {
         **data,
         **({"objective": goal} if goal else {}),
         **({"limits": limits} if "limits" in data else {}),
     }
+
+
+def of_measures(asked: Scenario) -> tuple[tuple[str, str, bool], ...]:
+    """Return the limits on measures: name, metric, and whether it stands for a limit on that metric in one world.
+
+    There a measure is what it measures. Where that has a limit already, or several measures have one, it does not.
+    """
+    measures = {} if asked.objective is None else asked.objective.measures
+    named = [(n, measures[n].of) for n in asked.limits if n in measures and n != JOINT]
+    metrics = [of for _, of in named]
+    return tuple((n, of, of not in asked.limits and metrics.count(of) == 1) for n, of in named)
 
 
 def _scenario_with(asked: Scenario, data: dict[str, Any], line: str, tables: Mapping[str, Table]) -> Scenario:

@@ -14,7 +14,7 @@ from results.telling.facts import Status
 from results.uncertainty.worlds import Fixed, Worlds, summarised
 from scenarios import Scenario, ScenarioError
 from scenarios.questions import question
-from scenarios.uncertain import nominal
+from scenarios.uncertain import nominal, of_measures
 from solvers.answer import answer
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NOMINAL = "the optimum with every number at its nominal value"
 DECIDED = "the one that the file asks for, decided before the samples are known"
+NO_FIXED = "there is no fixed design to set beside them: {}, is {}; `dse solve` says why"
 GIVEN = "the design that was given"
 
 
@@ -42,7 +43,8 @@ def uncertainty(
     dataset = sweeps.sweep(
         there, store, client, workers, progress, patience=patience, extend=store is not None
     )
-    return summarised(dataset, _fixed_in_worlds(asked, there, design), _decided_now_notes(asked))
+    fixed, why_not = _fixed_in_worlds(asked, there, design)
+    return summarised(dataset, fixed, (*_decided_now_notes(asked), *why_not))
 
 
 def _askable(asked: Scenario) -> None:
@@ -59,21 +61,28 @@ def _askable(asked: Scenario) -> None:
 
 def _decided_now_notes(asked: Scenario) -> tuple[str, ...]:
     """Say what of the file speaks of one design for all worlds."""
-    first = worlds.decided_now(asked)
-    return (f"each sample is decided by itself: {first} counts for the fixed design only",) if first else ()
+    first, limited = worlds.decided_now(asked), of_measures(asked)
+    told = [f"each sample is decided by itself: {first} counts for the fixed design only"] if first else []
+    told += [
+        f"in one sample a measure is what it measures: limits.{name} is a limit on {of} there"
+        if alone
+        else f"limits.{name} is left out in each sample, where {of} has a limit of its own"
+        for name, of, alone in limited
+    ]
+    return tuple(told)
 
 
 def _fixed_in_worlds(
     asked: Scenario, there: Scenario, design: Mapping[str, float | str] | None
-) -> Fixed | None:
-    """Evaluate a fixed design in every world; None where there is none.
+) -> tuple[Fixed | None, tuple[str, ...]]:
+    """Evaluate a fixed design in every world; None where there is none, and a line that says why.
 
     Unless one is given it is the one that the file asks for, before the worlds are known, else the nominal optimum.
     """
     grid = scenarios.grid(there)
     decided = grid.decided()
     if not decided:
-        return None
+        return None, ()
     if design is not None:
         missing = [n for n in decided if n not in design]
         if missing:
@@ -83,11 +92,12 @@ def _fixed_in_worlds(
                 f"the design has no value of {', '.join(missing)}",
                 f"it needs {', '.join(decided)}",
             )
-        return Fixed(GIVEN, dict(design), fixed_designs.evaluated(grid, design))
+        return Fixed(GIVEN, dict(design), fixed_designs.evaluated(grid, design)), ()
     now = bool(worlds.decided_now(asked))
     solution = answer(question(asked if now else nominal(asked)), neighbours=False)
     if solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
-        return None
+        why = NO_FIXED.format(DECIDED if now else NOMINAL, solution.status.value)
+        return None, (why,)
     found = {n: solution.variables[n] for n in decided}
     there_is = DECIDED if now else NOMINAL
-    return Fixed(there_is, found, fixed_designs.evaluated(grid, found), solution.objective)
+    return Fixed(there_is, found, fixed_designs.evaluated(grid, found), solution.objective), ()

@@ -123,8 +123,12 @@ def test_equations_that_take_plain_numbers_only_are_no_mistake_and_arithmetic_th
     own = replace(asked, model=replace(nbody_model, equations=plain))
     symbols = {"processors": posynomial.symbol("processors"), "memory": posynomial.symbol("memory")}
     arrays = {**own.given, "machine.energy_per_flop": np.array([1e-9, 2e-9])}
+    found = evaluation.metrics(replace(own, given=arrays), {"processors": 10.0, "memory": 1e5})
+    # one number after another
+    assert found["energy"] == pytest.approx(arrays["machine.energy_per_flop"] * own.given["bodies"] ** 2)
+    symbol = {**own.given, "machine.energy_per_flop": posynomial.symbol("energy")}
     with pytest.raises(CannotTake, match="TypeError"):
-        evaluation.metrics(replace(own, given=arrays), {"processors": 10.0, "memory": 1e5})
+        evaluation.metrics(replace(own, given=symbol), {"processors": 10.0, "memory": 1e5})
     monkeypatch.setattr(posynomial.Ratio, "__mul__", breaks(TypeError))
     monkeypatch.setattr(posynomial.Ratio, "__rmul__", breaks(TypeError))
     with pytest.raises(TypeError, match=WRONG):

@@ -67,3 +67,26 @@ def test_a_sweep_of_such_limits_passes_its_check(measure: dict[str, object], tmp
     store = tmp_path / "most.zarr"
     dse.sweep(asked("maximize", measure, {"max": 8}, sweep=sweep), store)
     assert dse.verify(store).passed
+
+
+@pytest.mark.parametrize(("most", "there"), [(1.2, True), (0.1, False)])
+def test_a_limit_on_a_measure_is_one_on_its_metric_in_each_sample(most: float, *, there: bool) -> None:
+    asked: dict[str, Any] = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e12, "intensity": 4},
+        "decide": {"throttle": {"values": [1, 2, 4, 8]}},
+        "uncertain": {"intensity": {"uniform": [2, 8]}, "sampling": {"samples": 16}},
+        "objective": {
+            "minimize": "power",
+            "measure": "mean",
+            "measures": {"mean_time": {"of": "time", "measure": "mean"}},
+        },
+        "limits": {"mean_time": {"max": most}},
+    }
+    found = dse.uncertainty(asked, progress=False)
+    assert "limits.mean_time is a limit on time there" in " ".join(found.notes)
+    assert (found.fixed is not None) is there
+    assert any("no fixed design" in note for note in found.notes) is not there
+    times = found.samples["time"].values
+    assert not (times > most * (1 + 1e-9)).any()
