@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 WIDE_RANGE = 20.0
 EQUAL_STEPS = 1e-6
 FONT = 14
+LEAST_OF_LONG = 1e-3
+"""Of a day or a year: times down to it are told in these, beside longer ones."""
 LEVEL_SPREAD = 1e-3
 MOST_LETTERS = 30
 MOST_AXIS_PANELS = 12
@@ -225,6 +227,8 @@ def shared_unit(values: Any, array: xr.DataArray) -> str:
     finite = _finite_values(values)
     if not finite.size:
         return ""
+    if _is_long(values, array):
+        return prefix(values, array)[1]
     units = {amount(float(end), array).partition(" ")[2] for end in (finite.min(), finite.max())}
     return units.pop() if len(units) == 1 else ""
 
@@ -245,7 +249,8 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     units = {written(float(end), None).partition(" ")[2] for end in (finite.min(), finite.max())}
     letters = LETTERS * axis.axes.get_position().width * axis.get_figure(root=True).get_figwidth()
     room = 3 if axis.axis_name == "y" else min(3, math.log10(2) * letters / (len(max(units, key=len)) + 5))
-    other = shown_unit(unit)[0]
+    # of days and years ticks are round numbers of these
+    other = prefix(values, array)[0] if _is_long(values, array) else shown_unit(unit)[0]
     axis.set_major_locator(
         LogLocator(subs=_within_decade((1, 2, 5) if decades < room else (1,), other), numticks=10)
     )
@@ -253,6 +258,16 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
         axis.set_minor_locator(LogLocator(subs=_within_decade(range(2, 10), other)))
     axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _is_long(values: Any, array: xr.DataArray) -> bool:
+    """Tell whether numbers are times up to days or years that do not go far below them: all are told in these."""
+    base, other = shown_unit(sizes.unit_of_array(array.attrs))
+    seconds = np.abs(_finite_values(values)) * base
+    if other != "s" or not seconds.size:
+        return False
+    unit = long_time(float(seconds.max()))
+    return unit != 1.0 and float(seconds.min()) >= LEAST_OF_LONG * unit
 
 
 def _within_decade(steps: Sequence[int], factor: float) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -170,6 +171,8 @@ def _text_and_folder(source: str | Path) -> tuple[str, Path]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         wrong, right = f"the file cannot be read: {reason}", "give the path of a readable file"
+        if isinstance(error, OSError) and error.errno == errno.EOVERFLOW:
+            right = "a scenario is a short text; long lists of numbers belong in a CSV table beside it"
     raise ScenarioError.of(name, "", wrong, right)
 
 

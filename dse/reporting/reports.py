@@ -22,11 +22,13 @@ from dse.uncertain import worlds as all_worlds
 from formulations.problem import formulate
 from results import asked as asked_of
 from results import axes, page, plot, provenance
+from results.along_fronts.variable_names import FRONT
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.page import Page, Section
 from results.solution import Solution, Status
 from results.summaries import checked, headlines, outside, question_words
 from results.telling import render
+from results.telling.limits import base_name
 from results.uncertainty import kept, matters_text, worlds, worlds_text
 from scenarios import Scenario, questions
 from scenarios.language.machine_files import held, shown_names
@@ -255,7 +257,11 @@ def _limits_section(dataset: xr.Dataset) -> Iterator[Section]:
     # an interrupted chunk may have left a part of what it wrote beside points that have no answer
     told = status != 0
     answered = int(np.isin(status, [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE)]).sum())
+    # what a front holds its objectives to is no limit that was asked for
+    bounded = objectives(dataset) if FRONT in dataset.dims else ()
     for name in dataset[LIMIT].values:
+        if base_name(str(name)) in bounded:
+            continue
         states = dataset["binding"].sel({LIMIT: name}).values[told]
         rates = (
             dataset["elasticity"].sel({LIMIT: name}).values[told] if "elasticity" in dataset else np.zeros(0)
@@ -265,6 +271,8 @@ def _limits_section(dataset: xr.Dataset) -> Iterator[Section]:
         binding, forbids = (int(np.count_nonzero(states == code)) for code in (BINDING, CONFLICTING))
         rows.append((str(name), f"{binding} of {answered}", str(forbids), worth))
     columns = ("limit", "binds at designs", "forbids at points", "1 % more of it changes the objective by")
+    if not rows:
+        return
     yield Section("Limits", (), [("", columns, rows)])
 
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from results.axes import Scale
 
 LOW, HIGH = (name for name, level in QUANTILES.items() if level != 0.5)
+MOST_NAME = 40
+"""Letters of a name in a legend."""
 FAN = "90 % of fresh samples"
 
 
@@ -258,13 +260,34 @@ def _map(drawing: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str) -> di
         places = axes.places(dataset[name])
         scale = axes.dress(panel, which, places, dataset[name], name)
         borders.append(axes.edges(places * scale.factor, scale.log))
-    whole = drawing.whole
-    if np.isfinite(whole.values).any():
+    whole, named = drawing.whole, {}
+    numbers = _answered_only(dataset, variable).transpose(down, along).values
+    if "flag_values" in whole.attrs:
+        named = _named_cells(panel, borders, numbers, whole)
+    elif np.isfinite(whole.values).any():
         factor, norm, unit = colour_scale(whole)
-        numbers = _answered_only(dataset, variable).transpose(down, along).values * factor
-        mesh = panel.pcolormesh(*borders, numbers, norm=norm, cmap=COLOURS, rasterized=True)
+        mesh = panel.pcolormesh(*borders, numbers * factor, norm=norm, cmap=COLOURS, rasterized=True)
         if panel is drawing.paper.panels[0]:
             name = axes.title(axes.name_of(dataset, variable), unit)
             colour_bar(drawing.paper.figure, drawing.paper.panels, mesh, whole, name)
     panel.grid(visible=False)
-    return hatch_cells(drawing.hatches, panel, (borders[0], borders[1]), dataset)
+    return named | hatch_cells(drawing.hatches, panel, (borders[0], borders[1]), dataset)
+
+
+def _named_cells(panel: Axes, borders: Sequence[Any], numbers: Any, whole: xr.DataArray) -> dict[str, Any]:
+    """Fill cells with a colour for each name that is somewhere; returns their marks by what they mean."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap, Normalize
+    from matplotlib.patches import Patch
+
+    seen = np.unique(whole.values[np.isfinite(whole.values)])
+    colours = [line[0] for line in LINES]
+    if len(seen) > len(colours):
+        colours = list(colormaps[COLOURS](np.linspace(0.0, 1.0, len(seen))))
+    places = np.where(np.isfinite(numbers), np.searchsorted(seen, numbers), np.nan)
+    scale = Normalize(-0.5, len(seen) - 0.5)
+    panel.pcolormesh(*borders, places, cmap=ListedColormap(colours[: len(seen)]), norm=scale, rasterized=True)
+    names = axes.shown_codes(whole)
+    return {
+        axes.shorten(names[float(v)], MOST_NAME): Patch(color=c) for v, c in zip(seen, colours, strict=False)
+    }
