@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
@@ -136,13 +136,19 @@ def _endless_end(search: Search) -> str:
     """Say which objective is infinite at an end of a front: no distance to it can be halved; empty: none is."""
     for goal, best in zip(search.goals, search.best, strict=True):
         for other in search.goals:
-            if not math.isfinite(value(other, search.final(best))):
+            # of designs as good the one that is best for the others counts
+            if not any(math.isfinite(value(other, x)) for x in _first_and_final(search, best)):
                 side = "greatest" if goal.maximize else "least"
                 wrong = (
                     f"at the {side} {goal.name} {other.name} is infinite, so that the front has no end there"
                 )
                 return f"{wrong}; add a limit on {other.name}: [limits] {other.name} = {{ max = … }}"
     return ""
+
+
+def _first_and_final(search: Search, best: Solution) -> Iterator[Solution]:
+    yield best
+    yield search.final(best)
 
 
 def fineness(
