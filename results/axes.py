@@ -13,7 +13,7 @@ from dse.system.records import dataclass
 from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
 from results.telling import sizes
-from results.variables import SHOWN_NAMES
+from results.variables import OBJECTIVE_MEASURE, SHOWN_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,9 +113,11 @@ def value_label(axis: xr.DataArray, place: int) -> str:
 
 
 def name_of(dataset: xr.Dataset, variable: str) -> str:
-    """Return what a variable is called in a picture; the objective by the name of what is optimised."""
+    """Return what a variable is called in a picture; the objective by the name, or the measure, that is optimised."""
     goals = list(objectives(dataset))
-    return goals[0] if variable == "objective" and goals else variable
+    return (
+        str(dataset.attrs.get(OBJECTIVE_MEASURE, goals[0])) if variable == "objective" and goals else variable
+    )
 
 
 def measured(dataset: xr.Dataset, name: str) -> str:

@@ -32,6 +32,8 @@ STATUS_CODES = {
     Status.ERROR: 5,
     Status.EVALUATED: 6,
 }
+OBJECTIVE_MEASURE = "objective_measure"
+"""Attribute of a dataset: which measure of its metric the objective is, in words."""
 NOT_APPLICABLE, NOT_BINDING, BINDING, CONFLICTING = -1, 0, 1, 2
 LIMIT = "limit"
 PROMISE = "promise"

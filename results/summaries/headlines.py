@@ -57,7 +57,8 @@ def of_dataset(dataset: xr.Dataset) -> str:
         return ""
     found = np.asarray(array.values, float)[answered]
     low, high = (axes.amount(float(v), array, 4) for v in (found.min(), found.max()))
-    told = f"{'Greatest' if maximize else 'Least'} {axes.words(name)}: {low if low == high else f'{low} to {high}'}"
+    called = axes.name_of(dataset, "objective") if "objective" in dataset else name
+    told = f"{'Greatest' if maximize else 'Least'} {axes.words(called)}: {low if low == high else f'{low} to {high}'}"
     none = int(np.count_nonzero(status == STATUS_CODES[Status.INFEASIBLE]))
     without = f"; at {none} points there is no design" if none else ""
     return f"{told}, over {int(answered.sum())} of {status.size} points{without}."

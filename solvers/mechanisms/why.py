@@ -290,7 +290,7 @@ def _beside_list(listed: Array, values: Array) -> Array:
     """The factor by which values are off the nearest one of a list; 1 for what is listed."""
     with np.errstate(all="ignore"):
         apart = np.abs(np.log(values[:, None] / listed[None]))
-    return np.asarray(np.exp(np.nan_to_num(apart, nan=np.inf).min(axis=1)))
+        return np.asarray(np.exp(np.nan_to_num(apart, nan=np.inf).min(axis=1)))
 
 
 def apart_but_for(question: Question, key: RowKey) -> tuple[Question, Indices, Indices] | None:

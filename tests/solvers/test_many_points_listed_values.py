@@ -54,9 +54,10 @@ def test_voltages_from_a_list_are_what_each_point_is_by_itself(name: str, limit:
     assert not tally.reasons
     plan = results.dataset.layout(of)
     points_alone.completed(of, plan, arrays, left)
-    for status in (OPTIMAL, INFEASIBLE):
+    # why there is no design takes seconds for all platforms
+    for status, some in ((OPTIMAL, 2), (INFEASIBLE, 1)):
         places = np.argwhere(arrays["status"] == status)
-        points_alone.assert_same(of, plan, arrays, points_alone.drawn(places, 2, seed=1), rtol=1e-6)
+        points_alone.assert_same(of, plan, arrays, points_alone.drawn(places, some, seed=1), rtol=1e-6)
     assert (arrays["status"] == OPTIMAL).sum() >= 8
     voltages = set(np.unique(arrays["machine.voltage"][arrays["status"] == OPTIMAL]))
     assert voltages <= {0.7, 0.9, 1.1, 1.3}
@@ -165,14 +166,14 @@ def test_a_list_that_a_conflict_needs_is_named(platforms: tuple[str, ...]) -> No
     plan = results.dataset.layout(of)
     arrays, left, _ = at_once(of)
     assert not left.any()
-    for place in range(2):
-        single = answer(of.question((place,)))
+    singles = [answer(of.question((place,))) for place in range(2)]
+    for place, single in enumerate(singles):
         named = {n for n, k in zip(plan.limits, arrays["binding"][place], strict=True) if k == CONFLICTING}
         assert "machine.voltage" in named
         assert named in [set(c) for c in single.conflicts]
     # what limits would have to be is the same with the list in the set
     points_alone.completed(of, plan, arrays, left)
-    first = answer(of.question((0,)))
+    first = singles[0]
     told = dict(zip(plan.limits, arrays["would_do"][0], strict=True))
     for name in ("performance", "power.core", "cost"):
         assert told[name] == pytest.approx(first.conflict[name], rel=1e-6)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from results.uncertainty import kept
+from results.variables import OBJECTIVE_MEASURE
 from scenarios.uncertainty import uncertain_words
 from solvers.robust import validation
 
@@ -16,14 +17,19 @@ if TYPE_CHECKING:
 def about(question: Question) -> dict[str, Any]:
     """Return the attributes of a dataset whose designs are decided before the worlds are known; else nothing.
 
-    ``measures``: what each name is that stands for a measure, as JSON. ``worlds``: which samples were drawn, in words.
+    ``objective_measure``: what the objective is of its metric. ``measures``: what each name is that stands for a
+    measure, as JSON. ``worlds``: which samples were drawn, in words.
     ``fresh_samples`` and ``fresh_seed``: those in which the designs are judged.
     """
     if question.uncertain is None:
         return {}
     measures = {n: uncertain_words.named(m) for n, m in question.measures.items()}
-    sampling = question.uncertain.sampling
+    sampling, goal = question.uncertain.sampling, next(iter(question.objectives), None)
+    own = {}
+    if goal is not None and question.measure is not None and goal.name not in measures:
+        own = {OBJECTIVE_MEASURE: uncertain_words.named(question.measure, goal.name)}
     return {
+        **own,
         "measures": json.dumps(measures, ensure_ascii=False),
         "worlds": uncertain_words.sampling(sampling),
         kept.SAMPLES: validation.FRESH,
