@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from dse.models.shared.sums import Sum
     from results.designs_inside import Designs
+    from scenarios.question import Question
 
 Array = np.ndarray[Any, Any]
 Key = tuple[str, str]
@@ -85,7 +86,7 @@ def _breakdowns_of(groups: Iterable[Designs], shape: tuple[int, ...]) -> tuple[B
     for group in groups:
         for asked in group.question.model.sums:
             total = group.number(asked.metric)
-            if total is None:
+            if total is None or not _holds_of_means(group.question, asked):
                 continue
             key = asked.metric, asked.by
             units[asked.metric] = quantity(group.question.model, asked.metric).unit
@@ -94,6 +95,17 @@ def _breakdowns_of(groups: Iterable[Designs], shape: tuple[int, ...]) -> tuple[B
                 parts.setdefault(key, {}).setdefault(name, np.zeros(shape)).flat[group.places] = values
     found = (Breakdown(*key, units[key[0]], t, _there(t, parts[key])) for key, t in totals.items())
     return tuple(b for b in found if len(b.parts) > 1)
+
+
+def _holds_of_means(question: Question, asked: Sum) -> bool:
+    """Whether means over samples add up as numbers do: no product of two metrics, and none with what is uncertain."""
+    if question.uncertain is None:
+        return True
+    uncertain, metrics = question.uncertain.marginals, {q.name for q in question.model.metrics}
+    return all(
+        not any(f in uncertain for f in term.factors) and sum(f in metrics for f in term.factors) <= 1
+        for term in asked.terms
+    )
 
 
 def _terms(group: Designs, asked: Sum) -> dict[str, Array]:

@@ -121,3 +121,22 @@ def test_designs_stand_on_the_rooflines_of_their_machines():
 
 def test_models_without_an_intensity_have_no_roofline():
     assert rooflines.of_solution(answers("nbody_deadline")) == ()
+
+
+def test_means_over_samples_are_taken_apart_only_where_they_add_up():
+    """Time is a product with the uncertain cost of a flop; energy is not."""
+    asked = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 96000, "flops_per_pair": 10, "memory": 6000},
+        "decide": {"processors": {"values": [16, 20, 24]}},
+        "uncertain": {
+            "machine.time_per_flop": {"uniform": ["0.1 ns/flop", "0.3 ns/flop"]},
+            "sampling": {"samples": 16},
+        },
+        "objective": {"minimize": "energy", "measure": "mean"},
+    }
+    told = breakdowns.every(dse.solve(asked))
+    assert [b.metric for b in told] == ["energy"]
+    assert sum(float(v) for v in told[0].parts.values()) == pytest.approx(float(told[0].total), rel=1e-9)
+    assert breakdowns.REST not in told[0].parts
