@@ -148,8 +148,9 @@ def test_the_command_tells_ranges_and_fills_a_store(tmp_path: Path):
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak memory of a process is read from /proc")
 def test_memory_does_not_grow_with_the_grid(run: Callable[..., Any]):
     peaks = [int(run("-c", PEAK.replace("s.zarr", f"{n}.zarr"), str(n)).stdout) for n in (300, 3000)]
-    # a grid a hundred times as large may take what its chunks take in each thread, and no more
-    assert peaks[1] < 1.5 * peaks[0]
+    # a grid a hundred times as large may take what its chunks take in each thread (1.4 times as much as a rule, more
+    # where threads are kept waiting); its results alone are 144 MB, so that all of it at once would be 1.9 times
+    assert peaks[1] < 1.8 * peaks[0]
     assert peaks[1] < 1_000_000, "kB"
 
 
