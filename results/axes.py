@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 WIDE_RANGE = 20.0
 EQUAL_STEPS = 1e-6
 FONT = 14
+MANY_RATIOS = 4
+"""Values of an axis from which equal ratios are no accident."""
 LEAST_OF_LONG = 1e-3
 """Of a day or a year: times down to it are told in these, beside longer ones."""
 LEVEL_SPREAD = 1e-3
@@ -176,7 +178,7 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
         axis.set_ticks([v for v, _ in named], [shorten(text, MOST_LETTERS) for _, text in named])
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
-    if wide(values) and not _equal_steps(values, array):
+    if (wide(values) and not _equal_steps(values, array)) or _equal_ratios(values, array):
         (panel.set_xscale if which == "x" else panel.set_yscale)("log")
         log_ticks(axis, values, array)
         axis.set_label_text(title(name, shared_unit(values, array)), fontsize=FONT)
@@ -260,6 +262,14 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
         axis.set_minor_locator(LogLocator(subs=_within_decade(range(2, 10), other)))
     axis.set_major_formatter(FuncFormatter(written))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _equal_ratios(values: Any, array: xr.DataArray) -> bool:
+    """Tell whether numbers are those of a swept axis in equal ratios: its file asks for a logarithmic scale."""
+    at = np.asarray(values, float)
+    if array.dims != (array.name,) or at.size < MANY_RATIOS or not (np.isfinite(at).all() and at.min() > 0):
+        return False
+    return bool(np.ptp(np.diff(np.log(at))) < EQUAL_STEPS) and not _equal_steps(values, array)
 
 
 def _is_long(values: Any, array: xr.DataArray) -> bool:
