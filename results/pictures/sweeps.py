@@ -281,6 +281,8 @@ def _named_cells(panel: Axes, borders: Sequence[Any], numbers: Any, whole: xr.Da
     from matplotlib.patches import Patch
 
     seen = np.unique(whole.values[np.isfinite(whole.values)])
+    if not seen.size:
+        return {}
     colours = [line[0] for line in LINES]
     if len(seen) > len(colours):
         colours = list(colormaps[COLOURS](np.linspace(0.0, 1.0, len(seen))))
