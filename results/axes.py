@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 WIDE_RANGE = 20.0
 EQUAL_STEPS = 1e-6
 FONT = 14
+NEAR = 100.0
+"""Numbers within so many times each other have one unit."""
 MANY_RATIOS = 4
 """Values of an axis from which equal ratios are no accident."""
 LEAST_OF_LONG = 1e-3
@@ -227,11 +229,15 @@ def _level(values: Any) -> tuple[float, float]:
 
 
 def shared_unit(values: Any, array: xr.DataArray) -> str:
-    """Return the unit that all numbers from the least to the greatest are written with; empty where it changes."""
+    """Return the unit that all numbers from the least to the greatest are written with; empty where it changes.
+
+    Over less than two decades, and of days and years, it is that of the greatest.
+    """
     finite = _finite_values(values)
     if not finite.size:
         return ""
-    if _is_long(values, array):
+    near = finite.min() > 0 and finite.max() < NEAR * finite.min()
+    if near or _is_long(values, array):
         return prefix(values, array)[1]
     units = {amount(float(end), array).partition(" ")[2] for end in (finite.min(), finite.max())}
     return units.pop() if len(units) == 1 else ""

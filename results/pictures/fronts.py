@@ -214,8 +214,20 @@ def _fraction_across(panel: Axes, place: float) -> float:
 
 
 def _room_below(panel: Axes, share: float) -> None:
-    """Lower the bottom of a panel, on its own scale, until what is drawn leaves that share of it free."""
+    """Lower the bottom of a panel, on its own scale, until what is drawn leaves that share of it free.
+
+    The scale has no numbers there: nothing is drawn at them.
+    """
+    from matplotlib.ticker import FixedLocator
+
     scale = panel.yaxis.get_transform()
     low, high = scale.transform(np.array(panel.get_ylim(), float))
     bottom = scale.inverted().transform(np.array([low - (high - low) * share / (1 - share)]))[0]
+    top, above = panel.get_ylim()[1], panel.get_ylim()[0]
     panel.set_ylim(bottom=bottom)
+    for locator, settle in (
+        (panel.yaxis.get_major_locator(), panel.yaxis.set_major_locator),
+        (panel.yaxis.get_minor_locator(), panel.yaxis.set_minor_locator),
+    ):
+        ticks = np.asarray(locator(), float)
+        settle(FixedLocator([float(v) for v in ticks if above <= v <= top]))
