@@ -27,6 +27,7 @@ from scenarios.language.tables import Table
 from scenarios.names import Roles, waived
 from scenarios.places import AxisValues, Place
 from scenarios.question import HALVINGS, OPTIMAL_GAP, STRETCH, Decision, Limit, Question
+from scenarios.sweep import work
 from scenarios.sweep.grids import Column, Grid, GridAxis
 from scenarios.uncertainty import chances, promises
 
@@ -54,7 +55,7 @@ def build(shape: Shape, roles: Roles) -> Grid | None:
     found = {s: v for s in roles.targets if (v := outer.get(s, readings[0].get(s))) is not None}
     if len(found) < len(roles.targets):
         return None
-    _something_everywhere(shape, roles, found, bases)
+    work.everywhere(shape, roles, found, bases)
     return _grid_of_axes(shape, roles, found, bases)
 
 
@@ -211,45 +212,8 @@ def _given_values(shape: Shape, roles: Roles, place: Place) -> dict[str, float |
             right = f"add {q.name} = {example} under [given], or decide it: {decide}"
             reader.findings.missing(key, f"{q.name} ({q.meaning}) has no value", right)
     for asked in roles.reader.model.any_of:
-        _something(shape, roles, found, asked)
+        work.given(shape, roles, found, asked)
     return found
-
-
-def _something(shape: Shape, roles: Roles, found: Mapping[str, float | str], asked: tuple[str, ...]) -> None:
-    """Note a run that does nothing: all of ``asked`` are 0, or absent as what says them otherwise is."""
-    reader = roles.reader
-    elsewhere = any(
-        n in shape.decide or n in roles.swept or reader.findings.unreadable(f"given.{n}") for n in asked
-    )
-    if elsewhere or asked[0] not in found or any(found.get(n, 0.0) for n in asked):
-        return
-    wrong = f"there is nothing to run: no {' and no '.join(asked)}"
-    reader.findings.add(f"given.{asked[0]}", wrong, f"write {' or '.join(asked)} above 0")
-
-
-def _something_everywhere(
-    shape: Shape,
-    roles: Roles,
-    values: Mapping[Slot, AxisValues],
-    bases: Mapping[tuple[float | str, ...], Question],
-) -> None:
-    """Note axes with a point at which nothing is run, as ``_something`` does of what is given."""
-    swept = {t.name: s for s, t in roles.targets.items() if t.kind == "given"}
-    for asked in roles.reader.model.any_of:
-        mine = [swept[n] for n in asked if n in swept]
-        others = [n for n in asked if n not in swept]
-        if not mine or any(n in shape.decide for n in others):
-            continue
-        if all(any(q.given.get(n, 0.0) for n in others) for q in bases.values()):
-            continue
-        # along one axis numbers change together
-        along = [[values[s] for s in mine if s[0] == axis] for axis in dict.fromkeys(a for a, _ in mine)]
-        if all(any(not any(row) for row in zip(*columns, strict=True)) for columns in along):
-            key, _ = axis_slots.listed(shape, mine[0])
-            wrong = f"at a point of it there is nothing to run: no {' and no '.join(asked)}"
-            roles.reader.findings.add(
-                key, wrong, f"begin above 0, or write {' or '.join(asked)} above 0 there"
-            )
 
 
 def _decision(shape: Shape, roles: Roles, place: Place, name: str) -> Decision | None:
