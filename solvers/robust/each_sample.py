@@ -194,7 +194,8 @@ class _Search:
         """Return the best design of each sample."""
         size, left = worlds.size, np.arange(worlds.size)
         best = _Best(np.ones(size, bool), np.full((size, len(self.names)), np.nan), np.full(size, np.nan))
-        for way in WAYS:
+        # the first is of whole numbers alone
+        for way in WAYS if self.whole.all() else WAYS[1:]:
             if left.size:
                 left = left[self._put_together(way, _grid(worlds.some(left), question), left, best)]
         for i in map(int, left):

@@ -73,7 +73,7 @@ def _difference(of: Cuts, under: Cuts, now: float, size: float) -> Callable[[Arr
 
 
 def _least_divisor(master: Master, forms: Array) -> float:
-    """A lower bound of what divides, over all designs and worlds; 0 where none is known."""
+    """A lower bound of what divides, over all designs and worlds; next to 0 where none is known."""
     if (master.low < 0.0).any():
         return math.ulp(0.0)
     row = master.wide(forms.min(axis=0))
