@@ -292,8 +292,11 @@ def why_without_design(problem: Problem) -> Why:
         return first_of(told, relaxed_limits.why(limits)) if limits.cases and limits.program is None else told
     if problem.program is None:
         told = relaxed_limits.why(problem)
-        near = bool(problem.cases) and methods.in_reach_of_intervals(problem.question)
-        return first_of(subsets.why(problem.question), told) if near else told
+        if not (problem.cases and methods.in_reach_of_intervals(problem.question)):
+            return told
+        # one program tells sooner than intervals do, several cases later
+        near = subsets.why(problem.question)
+        return first_of(told, near) if len(problem.cases) == 1 else first_of(near, told)
     from solvers.linear import milp_conflicts
 
     return milp_conflicts.why(problem.program, wider.ended(problem))

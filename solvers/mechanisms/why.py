@@ -201,7 +201,7 @@ def over_choices(every: Sequence[Why]) -> Why:
     """
     if len(every) == 1:
         return every[0]
-    names = _merged([w.names for w in every])
+    names = merged([w.names for w in every])
 
     def values(points: Indices, wanted: Sequence[str]) -> Mapping[str, Array]:
         found = side_by_side.run([partial(_where_it_helps, w, points, wanted) for w in every])
@@ -239,7 +239,7 @@ def _where_it_helps(why: Why, points: Indices, wanted: Sequence[str]) -> dict[st
     return found
 
 
-def _merged(every: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def merged(every: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """All names, each behind those that some list has before it."""
     found: list[str] = []
     for names in every:

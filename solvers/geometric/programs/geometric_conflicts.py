@@ -26,7 +26,7 @@ from solvers.geometric.kernel.gp_terms import lagrangian, terms
 from solvers.geometric.programs import branch, nodes
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.why import any_of
+from solvers.mechanisms.why import any_of, merged
 from solvers.patterns import groups
 
 Boxed = tuple[Canonical, Canonical]
@@ -74,8 +74,10 @@ def limit_names(problem: Problem) -> tuple[str, ...]:
     """
     rows = [r for case in problem.cases or (problem,) for r in case.rows or ()]
     named = [r.key.name for r in rows if r.key.side != SIDE]
-    discrete = [v.name for v in problem.variables if v.discrete and not v.decision.count]
-    return tuple(dict.fromkeys([*named, *discrete]))
+    discrete = {v.name for v in problem.variables if v.discrete and not v.decision.count}
+    return merged(
+        [tuple(dict.fromkeys(named)), [v.name for v in problem.variables if v.name in {*named, *discrete}]]
+    )
 
 
 def whose(batch: Batch, names: tuple[str, ...]) -> Integers:
