@@ -98,7 +98,7 @@ def _texts(shape: Shape, roles: Roles, q: Quantity) -> list[str]:
         table = roles.tables.get(shape.sweep[slot[0]].table or "")
         of_table = table is not None and slot[1] in table.columns
         told: list[Any] = list(
-            table.columns[slot[1]].values
+            table.columns[slot[1]].texts()
             if table is not None and of_table
             else axis_slots.listed(shape, slot)[1].values or ()
         )

@@ -11,7 +11,7 @@ from scenarios.axes import axes
 from scenarios.axes.axes import Target
 from scenarios.language.errors import shown
 from scenarios.language.reading import LEAST_REPRESENTED, Reader
-from scenarios.language.tables import TOLD, Cells, Table, is_number
+from scenarios.language.tables import TOLD, Cells, Table, is_number, unusable
 
 if TYPE_CHECKING:
     from scenarios.language.tables import Array
@@ -24,7 +24,7 @@ def names(reader: Reader, key: str, table: Table, path: str, q: Quantity | None)
         wrong = f"these are names, and the header has the unit [{cells.unit}]"
         reader.findings.add(key, wrong, "leave the unit out")
         return None
-    found = _texts(cells)
+    found = cells.texts()
     files = [(row, f"{shown(n)} is a file") for row, n in enumerate(found) if q is None and is_file(n)]
     if files:
         # what is named in data from elsewhere would not be pinned
@@ -45,18 +45,21 @@ def numbers(
 ) -> Array | None:
     """Read a column of numbers in SI units; None, and mistakes noted, where some cannot be read or are not possible."""
     cells = table.columns[path]
+    before = reader.findings.count
     if not cells.numeric and not q.menu:
         right = f"{q.name} is a number: write one in every row, its unit in the header"
-        odd = [(row, text) for row, text in enumerate(cells.values) if not is_number(str(text))]
+        odd = [
+            (row, text) for row, text in enumerate(cells.texts()) if not (is_number(text) or unusable(text))
+        ]
         _note_rows(
             reader, key, table, [(row, f"{shown(text)} is not a finite number") for row, text in odd], right
         )
-        return None
+        # what stands in the other rows is told as well
+        cells = Cells(_with_gaps(cells.texts()))
     values = _in_si(reader, key, table, cells, q, word_size)
     if values is None:
         return None
     rows = _suspicious(reader, aim, q, values)
-    before = reader.findings.count
     for row in rows[:TOLD]:
         axes.possible(reader, f"{key}, {table.line(int(row))}", float(values[row]), aim, q)
     if len(rows) > TOLD:
@@ -69,8 +72,8 @@ def _in_si(
 ) -> Array | None:
     import numpy as np
 
-    if not cells.numeric:
-        texts = [str(text) for text in cells.values]
+    if not cells.numeric or _are_names(table, cells, q):
+        texts = cells.texts()
         read = reader.numbers([f"{key}, {table.line(row)}" for row in range(len(texts))], texts, q, word_size)
         return np.array(read, float) if None not in read else None
     values: Any = cells.values
@@ -91,6 +94,17 @@ def _in_si(
         reader, key, table, [(int(i), "the number is too large") for i in endless], "write a smaller one"
     )
     return None if endless.size else found
+
+
+def _are_names(table: Table, cells: Cells, q: Quantity) -> bool:
+    """Whether numbers in a file are names of a menu; in a store stand their places on it."""
+    return bool(q.menu and table.lines and not cells.unit) and not set(q.menu).isdisjoint(cells.texts())
+
+
+def _with_gaps(texts: Sequence[str]) -> Array:
+    import numpy as np
+
+    return np.array([float(text) if is_number(text) else np.nan for text in texts])
 
 
 def _suspicious(reader: Reader, aim: Target, q: Quantity, values: Array) -> Any:
@@ -115,7 +129,3 @@ def _note_rows(reader: Reader, key: str, table: Table, odd: Sequence[tuple[int, 
             reader.findings.add(f"{key}, {table.line(row)}", wrong, right)
     if len(odd) > TOLD:
         reader.findings.add(key, f"{len(odd) - TOLD} more lines are wrong in the same way", right)
-
-
-def _texts(cells: Cells) -> tuple[str, ...]:
-    return cells.values if isinstance(cells.values, tuple) else tuple(f"{v:.15g}" for v in cells.values)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MARK = "sha256:"
 """What a table is called by in a stored question: this, and the checksum of its columns."""
 MOST_TABLE_ROWS = 10_000_000
+MOST_NAMES = 1000
+"""Different cells of a column of numbers that are kept as texts too: no menu is longer."""
 TOLD = 20
 """Bad lines of a column that are told one by one; of more, how many these are."""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -34,15 +36,25 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A column: finite numbers in a ``unit`` ("" for SI), or texts. What could not be read, and was noted, is NaN."""
+    """A column: finite numbers in a ``unit`` ("" for SI), or texts. What could not be read, and was noted, is NaN.
+
+    ``written``: the cells of a file as they stand there, of numbers that may be names too: few, without a unit.
+    """
 
     values: Array | tuple[str, ...]
     unit: str = ""
+    written: tuple[str, ...] = ()
 
     @property
     def numeric(self) -> bool:
         """Whether these are numbers."""
         return not isinstance(self.values, tuple)
+
+    def texts(self) -> tuple[str, ...]:
+        """Return the cells as they were written, as far as that is known."""
+        if self.written or isinstance(self.values, tuple):
+            return self.written or tuple(map(str, self.values))
+        return tuple(f"{v:.15g}" for v in self.values)
 
     def ends(self) -> tuple[float, ...]:
         """Return the least and the greatest number; nothing of texts."""
@@ -208,26 +220,36 @@ def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Finding
         return None
     texts, unit = [c.strip() for c in sheet.columns[places[0]]], name_and_unit(sheet.heads[places[0]])[1]
     values = _finite_numbers(texts)
+    # below a unit all of them have to be numbers; without one they may be names
+    counted = unit not in NO_UNIT
     if values is not None:
-        return Cells(values, "" if unit in NO_UNIT else unit)
-    # a unit, or a number among them: then all of them have to be numbers
-    counted = unit not in NO_UNIT or any(map(is_number, texts))
+        return Cells(values, unit) if counted else Cells(values, written=_few_names(texts))
     bad = [
         (line, t)
         for line, t in zip(sheet.lines, texts, strict=True)
-        if (not is_number(t) if counted else _unusable(t))
+        if (not is_number(t) if counted else unusable(t))
     ]
-    if not bad:
-        return Cells(tuple(texts))
     for line, text in bad[:TOLD]:
         told = f"{shown(text)} is not a finite number" if text else "the cell is empty"
         findings.add(at, f"{file} line {line}: {told}", f"column {shown(head)} needs a value in every row")
     _and_more(findings, at, file, len(bad))
-    sound = _finite_numbers([t if is_number(t) else "0" for t in texts]) if counted else None
+    if not counted:
+        return Cells(tuple(texts)) if len(bad) < len(texts) else None
+    sound = _finite_numbers([t if is_number(t) else "0" for t in texts])
     if sound is None:
         return None
     sound[[not is_number(t) for t in texts]] = math.nan
-    return Cells(sound, "" if unit in NO_UNIT else unit)
+    return Cells(sound, unit)
+
+
+def _few_names(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the cells where they are so few different ones that they may be names."""
+    different: set[str] = set()
+    for text in texts:
+        different.add(text)
+        if len(different) > MOST_NAMES:
+            return ()
+    return tuple(texts)
 
 
 def _finite_numbers(texts: Sequence[str]) -> Array | None:
@@ -249,7 +271,7 @@ def is_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text)) and math.isfinite(float(text))
 
 
-def _unusable(text: str) -> bool:
+def unusable(text: str) -> bool:
     """Whether a cell is neither a number nor a name: empty, endless, or no number at all (nan)."""
     return not text or text.lower().lstrip("+-") in {"nan", "inf", "infinity"}
 
@@ -270,4 +292,7 @@ def checksum(columns: Mapping[str, Cells]) -> str:
             made.update(repr(cells.values).encode())
         else:
             made.update(cells.values.astype("<f8").tobytes())
+            if len({*cells.written}) > len({*map(float, cells.written)}):
+                # names such as 1 and 01 are two, and one number
+                made.update(repr(cells.written).encode())
     return made.hexdigest()

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+import dse
+import results.asked
 import scenarios
 from dse.system.files import MOST_NUMBERS
 from scenarios import Grid, ScenarioError, grid, load
@@ -221,3 +223,38 @@ def test_wrong_axes_of_rows_are_refused(axis: dict[str, Any], words: str):
 def test_an_axis_is_not_called_like_its_own_column():
     with pytest.raises(ScenarioError, match="give the axis another name"):
         load(QUESTION | {"sweep": {"bodies": {"paths": {"bodies": [1e5]}}}})
+
+
+@pytest.mark.parametrize(
+    ("names", "rows"),
+    [
+        (("2", "1"), ("1", "2", "2")),
+        (("1", "01"), ("01", "1", "01")),
+        (("low", "1e3"), ("1e3", "low", "1e3")),
+    ],
+)
+def test_cells_that_are_names_of_a_menu_are_names_whatever_they_look_like(
+    tmp_path: Path, names: tuple[str, str], rows: tuple[str, ...]
+) -> None:
+    """Cells that all are numbers were the places of names on the menu, so that "2" was the second one."""
+    (tmp_path / "settings.csv").write_text("s,x\n" + "".join(f"{n},\n" for n in rows))
+    asked = f"""
+    model = "dvfs"
+    given = {{ phases = [{{ name = "a", times = {{ "{names[0]}" = "10 s", "{names[1]}" = "9 s" }} }}] }}
+    [machine]
+    settings = [{{ name = "{names[0]}", constant_power = 1 }}, {{ name = "{names[1]}", constant_power = 2 }}]
+    [objective]
+    minimize = "energy"
+    [sweep.r]
+    table = "settings.csv"
+    columns = {{ "setting.a" = "s" }}
+    """
+    (tmp_path / "q.toml").write_text(asked)
+    energy = {names[0]: 10.0, names[1]: 18.0}
+    found = dse.sweep(tmp_path / "q.toml", store=tmp_path / "q.zarr", progress=False)
+    assert found["energy"].values.tolist() == [energy[n] for n in rows]
+    # what is stored are places on the menu
+    again = dse.sweep(tmp_path / "q.toml", store=tmp_path / "q.zarr", progress=False)
+    assert again["energy"].values.tolist() == found["energy"].values.tolist()
+    stored = scenarios.grid(results.asked.question(found))
+    assert stored.question((0,)).given["setting.a"] == names.index(rows[0]) + 1.0

@@ -177,7 +177,8 @@ def test_a_cell_that_is_no_number_is_one_mistake(tmp_path: Any) -> None:
     with pytest.raises(scenarios.ScenarioError) as told:
         scenarios.grid(scenarios.load(file))
     (problem,) = told.value.problems
-    assert problem.wrong == 't.csv line 3: "many" is not a finite number'
+    assert problem.key == "uncertain.bodies.column, line 3"
+    assert problem.wrong == '"many" is not a finite number'
 
 
 def test_the_worst_of_which_none_is_left_out_is_the_mean() -> None:
