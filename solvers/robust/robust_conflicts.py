@@ -44,6 +44,8 @@ def why(wanted: Wanted) -> Why:
 
     Limits on measures stand in its question like others: of several choices the value nearest to them is told.
     """
+    # what may fail in no sample holds in each
+    wanted = replace(wanted, chances=tuple(c for c in wanted.chances if c.may_fail))
     # lists of what divides, or is divided, stay: numbers between those listed would not divide
     worlds, unknown = wanted.worlds.changed(subsets.with_menus), set[str]()
 

@@ -43,6 +43,10 @@ LISTED: dict[str, Any] = {
 }
 
 
+RANDOM = {"sampling": {"samples": 16, "method": "random"}}
+"""As samples are drawn where a limit has a probability."""
+
+
 @pytest.fixture
 def _without_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
     def searched(*_: object) -> None:
@@ -141,3 +145,25 @@ def test_a_limit_on_a_quantile_is_told_with_the_quantile_and_not_with_the_worst_
     told = answer.limits["middle_time"]
     assert told.value == answer.metrics["middle_time"]
     assert told.slack == pytest.approx(1.0 - told.value / told.bound)
+
+
+def test_a_joint_promise_that_no_sample_may_break_tells_the_values_that_would_do() -> None:
+    """A promise that spares no sample was left out of the search, and the limit that has to give with it."""
+    asked = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e12, "intensity": 4},
+        "decide": {"throttle": {"values": [1, 2, 4, 8]}},
+        "uncertain": {"intensity": {"uniform": [2, 8]}, "sampling": {"samples": 16}},
+        "objective": {"minimize": "energy", "measure": "mean"},
+        "limits": {"time": {"max": 3.0}, "power": {"max": 200.0}},
+    }
+    promise = {"joint": {"of": ["time", "power"], "probability": 0.65}}
+    told = dse.solve({**asked, "limits": {**asked["limits"], **promise}})
+    # 99 % confidence of 0.65 in 16 samples: none may fail, so that it is what holds in each of them
+    certain = dse.solve({**asked, "uncertain": {**asked["uncertain"], **RANDOM}})
+    assert told.conflicts == certain.conflicts == (("time", "power", "throttle"),)
+    assert told.conflict == pytest.approx(certain.conflict)
+    for name in ("time", "power"):
+        limits = {**asked["limits"], name: {"max": told.conflict[name] * (1 + 1e-9)}, **promise}
+        assert dse.solve({**asked, "limits": limits}).status is Status.OPTIMAL
