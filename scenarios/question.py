@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 
 from dse.models.model import MACHINE_PREFIX, Model
@@ -212,6 +212,17 @@ def freed(d: Decision) -> Decision:
     """
     free = replace(d, minimum=None, maximum=None)
     return free if d.menu is not None else replace(free, integer=d.count, values=None)
+
+
+def without(question: Question, names: Iterable[str]) -> Question:
+    """Drop these limits from a question; a variable's name drops its bounds and makes it continuous."""
+    dropped = frozenset(names)
+    return replace(
+        question,
+        limits=tuple(limit for limit in question.limits if limit.name not in dropped),
+        decide=tuple(freed(d) if d.name in dropped else d for d in question.decide),
+        waive=question.waive | dropped,
+    )
 
 
 def machine_key(decision: str, machine: str) -> str:

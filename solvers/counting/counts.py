@@ -121,6 +121,8 @@ def counts(question: Question, count: int) -> Counts:
     """Read a question; raises NotLeast or NotPosynomial where it is of another kind."""
     if not all(d.integer and d.values is None and d.choices is None for d in question.decide):
         raise NotLeast("something decided is not a whole number")
+    if not question.decide:
+        raise NotLeast("nothing is decided")
     s = stated(question)
     if s.goal is None or s.others:
         raise NotLeast("there is not one objective")

@@ -24,7 +24,7 @@ from formulations.arithmetics.many import Differ
 from formulations.grids import divided, over_grid
 from formulations.problem import formulate
 from formulations.programs.program import is_linear
-from scenarios.question import Question, combinations
+from scenarios.question import Question, combinations, without
 from scenarios.sweep import grids
 from solvers import boxes, designs, enumeration, work
 from solvers.boxes import Space
@@ -239,7 +239,7 @@ def _free_box_feasibility(
     feasible: Callable[[Question, Space], Codes] = feasibility.feasible,
 ) -> Codes:
     """Whether limits can hold together where bounds and whole numbers of what is decided are given up, too."""
-    relaxed = subsets.without(divided.at(question, some), free)
+    relaxed = without(divided.at(question, some), free)
     codes = linear_conflicts.held_together(divided.before_axes(relaxed, 0), len(some))
     left = np.flatnonzero(codes == NOT_KNOWN)
     if left.size:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,7 +28,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
-from scenarios.question import Decision, Question, freed, with_asked_gaps
+from scenarios.question import Decision, Question, freed, with_asked_gaps, without
 from solvers import boxes, designs, enumeration
 from solvers.designs import Table
 from solvers.enumeration import ONE
@@ -108,17 +108,6 @@ def _always_divides(question: Question, limit: ModelLimit, there: Mapping[str, A
     if holds.any() and not holds.all():
         raise Differ(holds)
     return bool(holds.all())
-
-
-def without(question: Question, names: Iterable[str]) -> Question:
-    """Drop these limits from the question; a variable's name drops its bounds and makes it continuous."""
-    dropped = frozenset(names)
-    return replace(
-        question,
-        limits=tuple(limit for limit in question.limits if limit.name not in dropped),
-        decide=tuple(freed(d) if d.name in dropped else d for d in question.decide),
-        waive=question.waive | dropped,
-    )
 
 
 def divided_or_dividing(question: Question) -> frozenset[str]:

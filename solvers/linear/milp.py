@@ -51,8 +51,9 @@ def numbers(
     rows = p.numerators - p.denominators * scale[:, None]
     kept = kept_rows(p, drop, rows, giving=bool(factors))
     if drop or factors:
+        ends = _ends_of_endless(p, drop, rows)
         for row, column, most in p.amounts:
-            rows[row, column] = -most if math.isfinite(most) else 0.0
+            rows[row, column] = -ends.get(row, most) if kept[row] else 0.0
     divided = {d.name for d in p.question.decide if d.name in drop and not d.count}
     whole = np.array([c not in divided for c in p.columns], dtype=bool)
     some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
@@ -60,8 +61,7 @@ def numbers(
     if p.amounts and (drop or factors):
         high = np.maximum(upper_ends(n.rows, n.low, n.high, n.integer), p.low)
         for row, column, most in p.amounts:
-            amount = p.numerators[row]
-            end = float(amount[-1] - least_of_terms(-amount[:-1], p.low, high).sum())
+            end = _most(p, row, high)
             if math.isfinite(most):
                 rows[row, column] = -min(most, end) if end > 0 else -most
         n = replace(n, rows=rows[kept])
@@ -104,15 +104,32 @@ def kept_rows(
     """
     kept = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
     if drop or giving:
-        # what bounds an amount may be the very limit that gives
-        for row, _, _ in p.amounts:
-            kept[row] = False
-        ends = None
-        if rows is not None and not all(math.isfinite(most) for _, _, most in p.amounts):
-            ends = upper_ends(rows[kept], p.low, p.high, p.integer)
-        for row, column, most in p.amounts:
-            kept[row] = math.isfinite(most) or (ends is not None and bool(ends[column] < 1.0))
+        ends = {} if rows is None else _ends_of_endless(p, drop, rows)
+        for row, _, most in p.amounts:
+            kept[row] = math.isfinite(ends.get(row, most))
     return kept
+
+
+def _ends_of_endless(p: Program, drop: Collection[str | RowKey], rows: Array) -> dict[int, float]:
+    """The ends of amounts that have none of their own, by the rows that say whether there is any.
+
+    0 of what the other ``rows`` allow none of, else the end that they leave it: what bounds an amount may be the very
+    limit that is left out.
+    """
+    endless = [(row, column) for row, column, most in p.amounts if not math.isfinite(most)]
+    if not endless:
+        return {}
+    others = [k is None or (k not in drop and k.name not in drop) for k in p.keys]
+    for row, *_ in p.amounts:
+        others[row] = False
+    high = np.maximum(upper_ends(rows[others], p.low, p.high, p.integer), p.low)
+    return {row: _most(p, row, high) if high[column] >= 1.0 else 0.0 for row, column in endless}
+
+
+def _most(p: Program, row: int, high: Array) -> float:
+    """The most that there can be of the amount of a row."""
+    amount = p.numerators[row]
+    return float(amount[-1] - least_of_terms(-amount[:-1], p.low, high).sum())
 
 
 def objective(p: Program) -> tuple[Array, Array]:

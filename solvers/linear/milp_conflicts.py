@@ -19,7 +19,7 @@ from formulations.programs.program import Program, branches, of_limits, program
 from formulations.programs.row_ends import refuted
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
-from scenarios.question import Question
+from scenarios.question import Question, without
 from solvers import boxes
 from solvers.judgement import bound_of
 from solvers.linear import highs, large_numbers, milp
@@ -118,7 +118,8 @@ class _Known:
         if self.refuted(kept):
             return CANNOT_HOLD
         # a maximum that must be one of its arguments is one of them
-        if any(highs.meets(branch, u) for u in self.designs for branch in milp.branched(self.p, n)):
+        met = (u for u in self.designs for branch in milp.branched(self.p, n) if highs.meets(branch, u))
+        if any(not breaks(self.p, u, drop) for u in met):
             return CAN_HOLD
         if self._proved(kept):
             return CANNOT_HOLD
@@ -203,14 +204,13 @@ def attained(p: Program, key: RowKey, ratio: float) -> float:
 
 
 def breaks(p: Program, u: Array, drop: Collection[str] = ()) -> bool:
-    """Whether a point breaks a limit by more than counts: HiGHS lets rows be off by a share of their numbers.
+    """Whether the design at a point breaks a limit by more than counts: HiGHS lets rows be off by a share of theirs.
 
-    Without limits that are left out it is the design that is judged: maxima are off by as much.
+    ``drop``: limits that are left out. Rows may then hold where the design does not: that there is any of an amount
+    without an end is not stated.
     """
-    if not drop:
-        return bool(boxes.measured(p.question, np.array([[*p.design(u).values()]]))[0][0] > 1.0 + HOLDS)
-    named = np.array([k is not None and k.name not in drop for k in p.keys], dtype=bool)
-    return bool((p.numerators @ u > (1.0 + HOLDS) * (p.denominators @ u))[named].any())
+    asked = without(p.question, drop) if drop else p.question
+    return bool(boxes.measured(asked, np.array([[*p.design(u).values()]]))[0][0] > 1.0 + HOLDS)
 
 
 def beyond_others(p: Program, drop: Collection[str] = ()) -> tuple[RowKey, float] | None:

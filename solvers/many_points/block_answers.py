@@ -72,11 +72,15 @@ class BlockAnswers:
     ) -> None:
         """Take over judged designs where they are ``good``."""
         question = judged.question
+        # on an axis of names there may be points at which nothing is decided
+        decided = bool(question.decide or chosen)
         if question.objectives:
             self._put("objective", points, judged.objective, good)
+        if question.objectives and decided:
             self._put("bound", points, judged.bound, good)
             self._put("gap", points, judged.gap, good)
-        self.status(points[good], Status.OPTIMAL if question.objectives else Status.FEASIBLE)
+        best = Status.OPTIMAL if question.objectives else Status.FEASIBLE
+        self.status(points[good], best if decided else Status.EVALUATED)
         own = {m.name for m in question.model.limits}
         given = families.given_of(question)
         numbers = {n: v for n, v in {**given, **judged.x, **judged.at}.items() if n not in own}

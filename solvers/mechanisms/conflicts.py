@@ -237,7 +237,9 @@ Halving = Generator[tuple[int, ...], bool | None, tuple[int, ...]]
 
 def _by_halves(state: _State, open_ones: Indices) -> None:
     """One minimal set of each point; all points ask side by side."""
-    clash = open_ones[state.conflict(open_ones, state.inside[open_ones])]
+    clash = open_ones
+    if not state.refuted:
+        clash = open_ones[state.conflict(open_ones, state.inside[open_ones])]
     waiting: dict[int, tuple[int, ...]] = {}
     found: dict[int, tuple[int, ...]] = {}
 

@@ -117,12 +117,18 @@ def explained(why: Why) -> Conflicts:
         if np.asarray(why.met(ONE, np.array([rows])))[0] == CANNOT_HOLD:
             why = _fewer(why, tuple(itertools.compress(why.names, rows)))
     found = minimal_conflicts(1, len(why.names), why.met, every=True, few=why.few)
+    closed = bool(found.owner.size)
+    if not closed:
+        # that all of them conflict is known, even where this search leaves it open
+        all_of_them = np.ones((1, len(why.names)), bool)
+        found = minimal_conflicts(1, len(why.names), why.met, every=False, within=all_of_them, few=why.few)
+        found = replace(found, sure=np.zeros(1, bool))
     minimal = found.names(why.names)
     wanted = tuple(dict.fromkeys(itertools.chain(*(minimal if why.of_every_set else minimal[:1]))))
     values = {n: float(v[0]) for n, v in why.values(ONE, wanted).items()} if wanted else {}
     feasible = {n: v if math.isfinite(v) else None for n, v in values.items()}
     every, sure = bool(found.every[0]), bool(found.sure[0])
-    if not every:
+    if closed and not every:
         minimal = (*minimal, *_in_the_way(why, minimal, [n for n, v in feasible.items() if v is None]))
     ended = why.ended()
     return Conflicts(minimal, feasible, sure, every, tuple(n for n in wanted if n in ended))

@@ -308,3 +308,23 @@ a = { path = "given.instructions", values = [30e12, 36e12] }
     found = dse.sweep(dse.load(tomllib.loads(text)), progress=False)
     assert (found.status.values == NONE).all()
     assert found.attrs["left_over"] == "{}"
+
+
+@pytest.mark.parametrize("executions", [("CP", "CO"), ("CP", "DP", "CO")])
+def test_where_nothing_is_decided_at_a_point_it_is_evaluated_beside_others(
+    executions: tuple[str, ...],
+) -> None:
+    """A table called its only design optimal; a way of whole numbers failed on points without any."""
+    asked = {
+        "model": "partition",
+        "machine": {"cpu": "i7-2600k-tang2017", "gpu": "gtx-750-tang2017"},
+        "given": {"regions": [{"name": "a", "flops": 4e10, "bytes": 1e10, "divisible": False}]},
+        "objective": {"minimize": "energy"},
+    }
+    axis = {"path": "execution", "values": list(executions)}
+    found = dse.sweep({**asked, "sweep": {"e": axis}}, progress=False)
+    for place, execution in enumerate(executions):
+        alone = dse.solve({**asked, "given": {**asked["given"], "execution": execution}})
+        assert found["status"].values[place] == STATUS_CODES[alone.status]
+        assert np.isnan(found["bound"].values[place]) == (alone.bound is None)
+        assert found["objective"].values[place] == pytest.approx(alone.objective, rel=1e-9)

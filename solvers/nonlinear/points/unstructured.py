@@ -13,7 +13,7 @@ from dse.system.arrays import Array, Bools, Codes, Indices, Points
 from formulations import evaluation, handover
 from formulations.grids import divided, over_grid
 from formulations.problem import formulate
-from scenarios.question import Question
+from scenarios.question import Question, without
 from scenarios.sweep.grids import Grid
 from solvers import boxes, designs, enumeration
 from solvers.explaining import least_values, subsets
@@ -97,7 +97,7 @@ def why(question: Question, count: int) -> Why:
 
     def met(some: Indices, kept: Bools) -> Codes:
         left_out = [n for n, k in zip(names, kept, strict=True) if not k]
-        return feasibility.anywhere(subsets.without(divided.at(question, some), left_out), some.size)
+        return feasibility.anywhere(without(divided.at(question, some), left_out), some.size)
 
     def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = divided.at(question, some)

@@ -1,0 +1,96 @@
+"""Conflicts of programs are minimal where amounts have no end, and named where a search leaves them open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from dse.system.arrays import Array, Bools, Codes, Indices
+from results.solution import Status
+from scenarios import questions
+from solvers.mechanisms import conflicts, why
+
+TWO_KINDS: dict[str, Any] = {
+    "model": "blocks",
+    "machine": {"b0": "xeon-phi-choi2014", "b1": "gtx-titan-choi2014"},
+    "given": {"flops": 14.58e12, "intensity": 2.7648},
+    "decide": {"count.b0": {"max": 5}, "count.b1": {"max": 2}},
+    "limits": {
+        "performance": {"min": 1.6e12},
+        "block_types": {"max": 1},
+        "efficiency": {"min": 2.6e9},
+    },
+    "objective": {"minimize": "energy"},
+}
+"""The first kind is too inefficient, however many there are; of the second kind two are too slow."""
+THREE_SETS: dict[str, Any] = {
+    "model": "blocks",
+    "machine": {
+        "b0": "arndale-gpu-choi2014",
+        "b1": {"base": "i7-2600k-tang2017", "usable_power": 88.9647},
+    },
+    "given": {
+        "flops": 6.937e12,
+        "intensity": 0.3534,
+        "fixed_power": 190.823,
+        "throttle": 2.33337,
+        "throttle.b0": 2.00706,
+    },
+    "decide": {"count.b0": {"max": 5}, "count.b1": {"max": 7}},
+    "limits": {
+        "block_types": {"max": 1},
+        "blocks": {"min": 8},
+        "block_power": {"max": 326.315},
+        "power": {"max": 328.487},
+    },
+    "objective": {"maximize": "efficiency"},
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (TWO_KINDS, {("performance", "block_types", "efficiency", "count.b1")}),
+        (
+            THREE_SETS,
+            {
+                ("block_types", "blocks", "count.b0", "count.b1"),
+                ("block_types", "blocks", "power", "count.b0"),
+            },
+        ),
+    ],
+)
+def test_a_count_without_an_end_takes_no_part_in_a_conflict_without_it(
+    asked: dict[str, Any], expected: set[tuple[str, ...]]
+) -> None:
+    """Without an end of a count no row said of any count whether there is any of it."""
+    told = dse.solve(asked)
+    assert set(told.conflicts) == expected
+    limits, decide = asked["limits"], asked["decide"]
+    for conflict in expected:
+        for but in ("", *conflict):
+            kept = {n: v for n, v in limits.items() if n in conflict and n != but}
+            free = {n: v if n in conflict and n != but else {} for n, v in decide.items()}
+            found = dse.solve({**asked, "limits": kept, "decide": free})
+            assert (found.status is Status.INFEASIBLE) == (not but), (conflict, but)
+
+
+def test_limits_that_conflict_are_named_where_their_search_is_left_open() -> None:
+    """What proves that there is no design may go further than the searches for conflicts: none was named."""
+
+    def met(points: Indices, kept: Bools) -> Codes:
+        # without the first two there are designs, and of the rest the searches tell nothing
+        return np.where(kept[:, :2].all(axis=1), conflicts.NOT_KNOWN, conflicts.CAN_HOLD).astype(np.int8)
+
+    def values(points: Indices, names: Sequence[str]) -> Mapping[str, Array]:
+        return {n: np.full(points.size, 7.0 if n == "b" else np.inf) for n in names}
+
+    names = ("a", "b", "c", "d")
+    told = why.explained(why.Why(names, met, values, lambda _: questions.question(dse.load(TWO_KINDS))))
+    assert told.minimal == (names,)
+    assert not told.certain
+    assert told.feasible_values == {"a": None, "b": 7.0, "c": None, "d": None}
