@@ -8,9 +8,14 @@ from typing import Any
 
 from dse.quantities import Quantity
 from scenarios.language import axis_slots
+from scenarios.language.axis_slots import Slot
 from scenarios.language.errors import shown
 from scenarios.language.schema import Shape
 from scenarios.names import Roles
+
+Rows = Mapping[str, Container[int]]
+"""Places along some axes, from 0."""
+NO_ROWS: Rows = {}
 
 
 def one_each(shape: Shape, roles: Roles) -> None:
@@ -31,13 +36,16 @@ def one_each(shape: Shape, roles: Roles) -> None:
 _WHERE = ("given", "decide")
 
 
-def needed(shape: Shape, roles: Roles) -> dict[str, str]:
-    """Return the optional parameters that the chosen texts make necessary, each with those texts in words."""
+def needed(shape: Shape, roles: Roles, rows: Rows = NO_ROWS) -> dict[str, str]:
+    """Return the optional parameters that the chosen texts make necessary, each with those texts in words.
+
+    ``rows``: the rows that count of some axes.
+    """
     model = roles.reader.model
     if model.needs is None:
         return {}
     found: dict[str, str] = {}
-    for choices in _combinations(shape, roles):
+    for choices in _combinations(shape, roles, rows):
         told = " and ".join(f"{n} = {shown(v)}" for n, v in choices.items())
         for name in model.needs(choices):
             found.setdefault(name, told)
@@ -84,27 +92,39 @@ def _keys_that_name(shape: Shape, roles: Roles, name: str) -> list[str]:
     return found + ["objective"] * any(o.name == name for o in roles.objectives)
 
 
-def _combinations(shape: Shape, roles: Roles) -> Iterator[Mapping[str, str]]:
-    named = [q for q in roles.reader.model.inputs if q.choices]
-    texts = [_texts(shape, roles, q) for q in named]
-    for values in product(*texts):
-        yield {q.name: v for q, v in zip(named, values, strict=True)}
+def _combinations(shape: Shape, roles: Roles, rows: Rows = NO_ROWS) -> Iterator[Mapping[str, str]]:
+    """Go through the texts that the question may give its choices among names; those of one axis row by row."""
+    swept = {t.name: s for s, t in roles.targets.items() if t.kind == "given"}
+    apart: dict[str, list[str]] = {}
+    for q in roles.reader.model.inputs:
+        if q.choices:
+            apart.setdefault(swept[q.name][0] if q.name in swept else f".{q.name}", []).append(q.name)
+    every = [_together(shape, roles, names, swept, rows) for names in apart.values()]
+    for parts in product(*every):
+        yield {n: v for part in parts for n, v in part}
 
 
-def _texts(shape: Shape, roles: Roles, q: Quantity) -> list[str]:
-    """Return every text that the question may give a choice among names."""
-    if q.name in roles.swept:
-        slot = next(s for s, t in roles.targets.items() if t.kind == "given" and t.name == q.name)
-        table = roles.tables.get(shape.sweep[slot[0]].table or "")
-        of_table = table is not None and slot[1] in table.columns
-        told: list[Any] = list(
-            table.columns[slot[1]].texts()
-            if table is not None and of_table
-            else axis_slots.listed(shape, slot)[1].values or ()
-        )
-    elif q.name in shape.decide:
-        told = list(shape.decide[q.name].values or q.choices)
-    else:
-        told = [shape.given.get(q.name, q.default)]
+def _together(
+    shape: Shape, roles: Roles, names: Sequence[str], swept: Mapping[str, Slot], rows: Rows
+) -> list[tuple[tuple[str, str], ...]]:
+    """Return what choices have together, each once: those of one axis at its rows, or one by itself."""
+    inputs = roles.reader.inputs
+    texts = [_texts(shape, roles, inputs[n], swept.get(n)) for n in names]
+    axis = swept[names[0]][0] if names[0] in swept else ""
+    told = zip(*texts, strict=False)
+    some = (told_at for i, told_at in enumerate(told) if axis not in rows or i in rows[axis])
     # what is not text is told where it is read
-    return list(dict.fromkeys(v for v in told if isinstance(v, str) and v in q.choices))
+    sound = (t for t in some if all(v in inputs[n].choices for n, v in zip(names, t, strict=True)))
+    return [tuple(zip(names, t, strict=True)) for t in dict.fromkeys(sound)]
+
+
+def _texts(shape: Shape, roles: Roles, q: Quantity, slot: Slot | None) -> Sequence[Any]:
+    """Return what the question may give a choice among names; of a swept one at every place of its axis."""
+    if slot is None:
+        if q.name in shape.decide:
+            return list(shape.decide[q.name].values or q.choices)
+        return [shape.given.get(q.name, q.default)]
+    table = roles.tables.get(shape.sweep[slot[0]].table or "")
+    if table is not None and slot[1] in table.columns:
+        return table.columns[slot[1]].texts()
+    return axis_slots.listed(shape, slot)[1].values or ()

@@ -50,7 +50,7 @@ class _Asked:
 def read(shape: Shape, roles: Roles, outer: Mapping[Slot, AxisValues], at: Mapping[Slot, int]) -> Place:
     """Read the machines where the axes ``outer`` stand ``at`` these values, noting all mistakes."""
     elsewhere = frozenset(n.removeprefix(MACHINE_PREFIX) for n in (*roles.decide, *roles.swept))
-    asked = _Asked(elsewhere, needs.needed(shape, roles))
+    asked = _Asked(elsewhere, needs.needed(shape, roles, _rows(roles, outer, at)))
     moved = {s: i for s, i in at.items() if not roles.targets[s].divided}
     values = {roles.targets[slot].name: outer[slot][i] for slot, i in moved.items()}
     keys = {roles.targets[slot].name: _axis_value_key(shape, roles, slot, i) for slot, i in moved.items()}
@@ -63,6 +63,20 @@ def read(shape: Shape, roles: Roles, outer: Mapping[Slot, AxisValues], at: Mappi
         return Place({}, _common_word_size(found.values()), machines=found, sources=origins)
     key = next((k for n, k in keys.items() if n != WORD_SIZE), "machine")
     return _single(shape, roles, asked, _spec(shape, values), key)
+
+
+def _rows(roles: Roles, outer: Mapping[Slot, AxisValues], at: Mapping[Slot, int]) -> dict[str, set[int]]:
+    """Return the rows, of axes with several paths, that have what stands in them ``at`` these values."""
+    found: dict[str, set[int]] = {}
+    for axis in {a for a, _ in at}:
+        own = [s for s in at if s[0] == axis]
+        if len(own) == sum(a == axis for a, _ in roles.targets):
+            # nothing else goes along with it
+            continue
+        rows = enumerate(zip(*(outer[s] for s in own), strict=True))
+        here = tuple(outer[s][at[s]] for s in own)
+        found[axis] = {i for i, values in rows if values == here}
+    return found
 
 
 def _axis_value_key(shape: Shape, roles: Roles, slot: Slot, i: int) -> str:

@@ -164,10 +164,11 @@ def complete(
         stated += ", or one for each in files of your own (dse new machine --like NAME)"
         reader.findings.add(key, wrong, f"take it off the list, or {stated}, or {decide}")
         return
-    if key.endswith("]"):
-        right = (
-            f'take it off the list, or give a machine table with path = "machine.{prefix}base", or {decide}'
-        )
+    # a value on a list of the file, or in a line of a table
+    if key.endswith("]") or "," in key:
+        instead = f'"machine.{prefix}base"'
+        instead = f"and name the column for {instead}" if "," in key else f"with path = {instead}"
+        right = f"take it out, or give a machine table that has what is missing, {instead}, or {decide}"
         reader.findings.add(key, wrong, right)
         return
     base = f'base = "{spec}", ' if isinstance(spec, str) else "base = …, " if spec and "base" in spec else ""

@@ -10,6 +10,7 @@ import results.asked
 import scenarios
 from dse.system.files import MOST_NUMBERS
 from scenarios import Grid, ScenarioError, grid, load
+from scenarios.language.toml_text import to_toml
 
 QUESTION: dict[str, Any] = {
     "model": "nbody",
@@ -258,3 +259,28 @@ def test_cells_that_are_names_of_a_menu_are_names_whatever_they_look_like(
     assert again["energy"].values.tolist() == found["energy"].values.tolist()
     stored = scenarios.grid(results.asked.question(found))
     assert stored.question((0,)).given["setting.a"] == names.index(rows[0]) + 1.0
+
+
+@pytest.mark.parametrize("named", ["machine", "machine.base"])
+@pytest.mark.parametrize("by_table", [True, False])
+def test_a_row_needs_what_its_own_names_need(tmp_path: Path, named: str, by_table: bool) -> None:
+    """The product of machines and precisions was asked for, with a number that no row needs."""
+    rows = [("arndale-gpu-choi2014", "single"), ("gtx-titan-choi2014", "double")]
+    asked = {"model": "roofline", "given": {"flops": 1e12, "bytes": 1e12}}
+    if named != "machine":
+        asked["machine"] = {"base": "gtx-titan-choi2014", "usable_power": 300}
+
+    def grid_of(rows: list[tuple[str, str]]) -> Any:
+        columns = {named: [m for m, _ in rows], "precision": [p for _, p in rows]}
+        if not by_table:
+            return grid(load({**asked, "sweep": {"run": {"paths": columns}}}))
+        (tmp_path / "rows.csv").write_text("m,p\n" + "".join(f"{m},{p}\n" for m, p in rows))
+        axis = {"table": "rows.csv", "columns": {named: "m", "precision": "p"}}
+        (tmp_path / "q.toml").write_text(to_toml({**asked, "sweep": {"run": axis}}))
+        return grid(load(tmp_path / "q.toml"))
+
+    found = grid_of(rows)
+    assert [found.question((i,)).given["precision"] for i in range(2)] == ["single", "double"]
+    with pytest.raises(ScenarioError, match=r'time_per_flop_double.* for precision = "double"') as told:
+        grid_of([*rows, ("arndale-gpu-choi2014", "double")])
+    assert "take it out" in str(told.value)
