@@ -31,7 +31,11 @@ REGIONS = Table(
         Quantity("bytes", "B", "byte", "bytes it moves to and from memory", f"{SOURCE}, Table I", floor=0.0),
     ),
     (
-        Column("divisible", "whether several processors may work on it; false: it goes as a whole", True),
+        Column(
+            "divisible",
+            "whether several processors may work on it; false: it goes as a whole (DP and p-DP divide every region)",
+            True,
+        ),
         Column("independent", "whether its flops and its bytes are placed apart", False),
     ),
     any_of=("flops", "bytes"),
