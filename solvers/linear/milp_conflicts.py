@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 import numpy as np
@@ -46,7 +46,7 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     is open, or has ends that only a search has.
     """
     names = limit_names(p.question, p.keys)
-    known = _Known(p, names)
+    known = _Known(p, names, ended)
     ask = singly(lambda kept: known.feasibility(frozenset(itertools.compress(names, kept))))
     unknown = set[str]()
 
@@ -102,10 +102,14 @@ def _names_only_integers(p: Program, name: str) -> bool:
 
 @dataclass(slots=True)
 class _Known:
-    """Designs that were met, and sets of limits that are proved to conflict: what asks for less needs no search."""
+    """Designs that were met, and sets of limits that are proved to conflict: what asks for less needs no search.
+
+    ``ended``: see ``why``.
+    """
 
     p: Program
     names: tuple[str, ...]
+    ended: Sequence[Callable[[], Program | None]] = ()
     designs: list[Array] = field(default_factory=list)
     conflicts: list[frozenset[str]] = field(default_factory=list)
 
@@ -119,21 +123,42 @@ class _Known:
             return CANNOT_HOLD
         # a maximum that must be one of its arguments is one of them
         met = (u for u in self.designs for branch in milp.branched(self.p, n) if highs.meets(branch, u))
-        if any(not breaks(self.p, u, drop) for u in met):
+        if any(self._is_design(u, drop) for u in met):
             return CAN_HOLD
         if self._proved(kept):
             return CANNOT_HOLD
-        nothing = np.zeros(len(self.p.columns) + 1)
-        found = milp.least(self.p, n, nothing, constant_column(len(nothing)))
+        found = milp.least(self.p, n, *_nothing(self.p))
         if found.u is not None and not breaks(self.p, found.u, drop):
-            self.designs.append(found.u)
-            return CAN_HOLD
+            if self._is_design(found.u, drop):
+                self.designs.append(found.u)
+                return CAN_HOLD
+            return self._by_ends(drop)
         # of a linear program that is proved; of whole numbers only by a bound
         proved = (found.u is None and not n.integer.any()) or least_violation(self.p, drop=drop) > SLACK
         if found.end is End.INFEASIBLE and proved:
             return CANNOT_HOLD
         tried = found.end in (End.INFEASIBLE, End.FOUND)
         return CANNOT_HOLD if tried and beyond_others(self.p, drop) is not None else NOT_KNOWN
+
+    def _is_design(self, u: Array, drop: Collection[str]) -> bool:
+        """Whether a point of the program is a design.
+
+        Where an amount has no end no row says whether there is any of it: then the design is judged by the model.
+        """
+        if not any(math.isinf(most) for *_, most in self.p.amounts):
+            return True
+        return _worst(without(self.p.question, drop), self.p.design(u)) <= 1.0 + HOLDS
+
+    def _by_ends(self, drop: Collection[str]) -> int:
+        """Whether some design within the ends of a search holds the limits that are not left out."""
+        for made in self.ended:
+            p = made()
+            if p is None or p.open:
+                continue
+            found = milp.least(p, milp.numbers(p, drop=drop), *_nothing(p))
+            if found.u is not None and _worst(without(p.question, drop), p.design(found.u)) <= 1.0 + HOLDS:
+                return CAN_HOLD
+        return NOT_KNOWN
 
     def refuted(self, kept: frozenset[str]) -> bool:
         """Whether it follows from what is known that these limits conflict."""
@@ -204,13 +229,25 @@ def attained(p: Program, key: RowKey, ratio: float) -> float:
 
 
 def breaks(p: Program, u: Array, drop: Collection[str] = ()) -> bool:
-    """Whether the design at a point breaks a limit by more than counts: HiGHS lets rows be off by a share of theirs.
+    """Whether a point breaks a limit by more than counts: HiGHS lets rows be off by a share of their numbers.
 
-    ``drop``: limits that are left out. Rows may then hold where the design does not: that there is any of an amount
-    without an end is not stated.
+    Without limits that are left out it is the design that is judged: maxima are off by as much.
     """
-    asked = without(p.question, drop) if drop else p.question
-    return bool(boxes.measured(asked, np.array([[*p.design(u).values()]]))[0][0] > 1.0 + HOLDS)
+    if not drop:
+        return _worst(p.question, p.design(u)) > 1.0 + HOLDS
+    named = np.array([k is not None and k.name not in drop for k in p.keys], dtype=bool)
+    return bool((p.numerators @ u > (1.0 + HOLDS) * (p.denominators @ u))[named].any())
+
+
+def _worst(question: Question, design: Mapping[str, float]) -> float:
+    """The largest ratio of a limit at a design."""
+    return float(boxes.measured(question, np.array([[*design.values()]]))[0][0])
+
+
+def _nothing(p: Program) -> tuple[Array, Array]:
+    """What is minimised where any design will do."""
+    nothing = np.zeros(len(p.columns) + 1)
+    return nothing, constant_column(len(nothing))
 
 
 def beyond_others(p: Program, drop: Collection[str] = ()) -> tuple[RowKey, float] | None:

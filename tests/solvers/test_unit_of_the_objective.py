@@ -161,7 +161,7 @@ def _risk(factor: float) -> dict[str, Any]:
         "uncertain": {
             "machine.energy_per_word": {"uniform": ["1 uJ/word", "6 uJ/word"]},
             "bodies": {"normal": [1e5, 5e3]},
-            "sampling": {"samples": 16, "seed": 2},
+            "sampling": {"samples": 8, "seed": 2},
         },
         "objective": {
             "minimize": "dear",
@@ -175,11 +175,9 @@ def _risk(factor: float) -> dict[str, Any]:
 
 
 def test_a_search_over_samples_is_as_sure_of_a_tiny_measure():
-    one = dse.solve(_risk(1.0))
-    for factor in FACTORS:
-        other = dse.solve(_risk(factor))
-        assert other.status is one.status
-        assert other.gap == pytest.approx(one.gap, rel=0.5)
+    one, other = dse.solve(_risk(1.0)), dse.solve(_risk(1e-20))
+    assert other.status is one.status
+    assert other.gap == pytest.approx(one.gap, rel=0.5)
 
 
 @pytest.mark.parametrize("bound", [0.0, -1e-306])
