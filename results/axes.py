@@ -13,7 +13,7 @@ from dse.system.records import dataclass
 from results.dataset import STATUS_CODES, objectives
 from results.solution import Status
 from results.telling import sizes
-from results.variables import OBJECTIVE_MEASURE, SHOWN_NAMES
+from results.variables import COLUMNS, OBJECTIVE_MEASURE, SHOWN_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -165,7 +165,7 @@ def prefix_of(values: Any, unit: str) -> tuple[float, str]:
 
 def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) -> Scale:
     """Label an axis ("x" or "y") and choose its scale; returns how numbers are to be drawn on it."""
-    from matplotlib.ticker import ScalarFormatter
+    from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
     axis = panel.xaxis if which == "x" else panel.yaxis
     if is_text(array):
@@ -187,6 +187,8 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
         return Scale(1.0, log=True)
     factor, unit = prefix(values, array)
     axis.set_label_text(title(name, unit), fontsize=FONT)
+    if counts_rows(array):
+        axis.set_major_locator(MaxNLocator(integer=True))
     axis.set_major_formatter(ScalarFormatter(useOffset=False))
     middle, spread = _level(values)
     if middle != 0 and spread < LEVEL_SPREAD * abs(middle):
@@ -194,6 +196,11 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
         room = LEVEL_SPREAD * abs(middle) * factor
         (panel.set_xlim if which == "x" else panel.set_ylim)(middle * factor - room, middle * factor + room)
     return Scale(factor, log=False)
+
+
+def counts_rows(array: xr.DataArray) -> bool:
+    """Tell whether a coordinate numbers the rows of a table: nothing lies between two of them."""
+    return COLUMNS in array.attrs
 
 
 def _equal_steps(values: Any, array: xr.DataArray) -> bool:

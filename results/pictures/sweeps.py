@@ -229,8 +229,9 @@ def _draw_lines(
         curves = [
             (axes.value_label(dataset[other], i), shown.isel({other: i})) for i in range(dataset.sizes[other])
         ]
+    rows = axes.counts_rows(dataset[along])
     for (text, curve), (colour, marker, dash) in zip(curves, LINES, strict=False):
-        style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dash}
+        style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "none" if rows else dash}
         style |= {"markersize": 5, "zorder": 3}
         panel.plot(places, curve.values * vertical.factor, label=text or "_nolegend_", **style)
         if fan:

@@ -209,7 +209,7 @@ def _narrowed(columns: Sequence[Column], room: int) -> list[Column]:
     fitting = [c for c in columns if c not in same]
     told = [Column(c.heading, (), f"{_below(c)} at every point") for c in same]
     left: list[Column] = []
-    while _width(fitting) > room:
+    while _width(fitting) > max(room, 0):
         left.insert(0, fitting.pop(max(i for i, c in enumerate(fitting) if c.cells)))
     if left:
         names = ", ".join(c.heading.replace("\n", " ") for c in left)

@@ -20,8 +20,8 @@ the map taking what is left; a region that is not divisible goes as a whole (sha
 
 Beyond the paper, regions may pass data to each other. The part of a transfer of D bytes that is needed on another
 processor crosses the link: D ½ Σ_p |share_from,p - share_to,p| (bytes shares of independent regions), and each
-transfer of which anything crosses costs one latency. The link is shared, one transfer after another; its time
-is one more term of T ("overlapped") or comes on top ("serial").
+transfer between regions that are not on the same processors costs one latency, also one of 0 bytes: a message. The
+link is shared, one transfer after another; its time is one more term of T ("overlapped") or comes on top ("serial").
 
 ``links`` gives pairs of processors links of their own; pairs without one share the link above. With three or more
 processors one end of each transfer must then be a whole region. If it is on p, the part that q needs uses the link of
@@ -29,7 +29,7 @@ p and q: D max(0, share_from,p + share_to,q - 1) bytes in this direction. Links 
 transfer after another.
 
 ``order = "listed"`` runs regions one after another on every processor, in the order of the list; a region starts when
-all regions that it gets a transfer from have ended and their data have arrived (0 bytes: it only has to wait):
+all regions that it gets a transfer from have ended and their data have arrived (0 bytes: it waits for a message):
 
     begin_r,p = max(free_p, max over transfers q → r: end_q, arrived_q→r)     where r has a part on p
     free_p    = begin_r,p + T_r,p,   end_r = max over p of free_p,   T = max over r of end_r
