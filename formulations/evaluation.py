@@ -263,8 +263,12 @@ def box(question: Question, name: str) -> Box:
     Of a question whose ``reach`` is infinite these ends are as far as floats can be reckoned with.
     """
     q = quantity(question.model, name)
-    searched = (q.minimum <= 0.0 < q.floor, not math.isfinite(q.maximum))
+    endless_low, endless_high = q.minimum <= 0.0 < q.floor, not math.isfinite(q.maximum)
     far = question.reach * SEARCH_REACH
-    low = max(q.floor / far, LEAST_CALCULABLE) if searched[0] else max(q.minimum, 0.0)
-    high = min(q.ceiling * far, LARGEST_CALCULABLE) if searched[1] else q.maximum
-    return Box(low, high, searched)
+    high = min(q.ceiling * far, LARGEST_CALCULABLE) if endless_high else q.maximum
+    if not endless_low:
+        return Box(max(q.minimum, 0.0), high, (False, endless_high))
+    if any(d.name == name and d.integer and d.values is None for d in question.decide):
+        # above 0 a whole number is at least 1
+        return Box(1.0, high, (False, endless_high))
+    return Box(max(q.floor / far, LEAST_CALCULABLE), high, (True, endless_high))

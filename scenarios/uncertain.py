@@ -117,20 +117,22 @@ def _certain(asked: Scenario) -> dict[str, Any]:
         for name, entry in data.get("limits", {}).items()
         if (name != JOINT or "of" not in entry) and name not in measures
     }
-    own = data.get("limits", {})
+    own, defined = data.get("limits", {}), dict(data.get("define", {}))
     for name, of, alone in of_measures(asked):
-        limits |= {of: {k: v for k, v in own[name].items() if k not in _OF_LIMIT}} if alone else {}
+        limits[of if alone else name] = {k: v for k, v in own[name].items() if k not in _OF_LIMIT}
+        defined |= {} if alone else {name: of}
     return {
         **data,
+        **({"define": defined} if defined else {}),
         **({"objective": goal} if goal else {}),
         **({"limits": limits} if "limits" in data else {}),
     }
 
 
 def of_measures(asked: Scenario) -> tuple[tuple[str, str, bool], ...]:
-    """Return the limits on measures: name, metric, and whether it stands for a limit on that metric in one world.
+    """Return the limits on measures: name, metric, and whether there is no other limit on that metric.
 
-    There a measure is what it measures. Where that has a limit already, or several measures have one, it does not.
+    In one world a measure is what it measures.
     """
     measures = {} if asked.objective is None else asked.objective.measures
     named = [(n, measures[n].of) for n in asked.limits if n in measures and n != JOINT]

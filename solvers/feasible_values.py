@@ -8,7 +8,8 @@ exist, because another conflict remains.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from formulations.row_keys import RowKey
 from results.dataset import CONFLICTING, NOT_APPLICABLE, STATUS_CODES, Arrays, Layout
 from results.solution import Solution, Status
 from results.telling.limits import base_name
-from scenarios.question import Question, combinations
+from scenarios.question import Decision, Question, combinations, without
 from scenarios.sweep.grids import Grid
 from solvers.certain import answer, why_without_design
 from solvers.judgement import bound_of
@@ -40,6 +41,7 @@ def certainly(question: Question) -> Solution:
     return answer(question, neighbours=False)
 
 
+HAS_DESIGN = (Status.OPTIMAL, Status.FEASIBLE, Status.EVALUATED)
 ALONE = "a feasible value, sought for one point by itself"
 
 
@@ -106,7 +108,11 @@ def _shared(block: Block, name: str, points: Points) -> tuple[RowKey, Any, Indic
 
 
 def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays) -> None:
-    """Where both sides of one name are in conflict, keep the one beyond which the feasible value lies, if it does."""
+    """Where both sides of one name are in conflict, keep the one beyond which the feasible value lies, if it does.
+
+    The other one stays, without a value, where it is above or below it, or where a design would hold all but it: none
+    has a value between the two.
+    """
     places = {name: i for i, name in enumerate(plan.limits)}
     pairs = [
         (n, places[n], i) for name, i in places.items() if (n := base_name(name)) != name and n in places
@@ -121,11 +127,36 @@ def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays
         ends = evaluation.bounds(block.question(some)) if some.size else {}
         for name, upper, lower in pairs if ends else ():
             low, high = (plain(end) for end in ends[name])
-            if low is not None and high is not None:
-                for side, beyond in ((upper, values[some, upper] < low), (lower, values[some, lower] > high)):
-                    values[some[beyond], side] = np.nan
-                    if states is not None:
-                        states[some[beyond], side] = NOT_APPLICABLE
+            if low is None or high is None:
+                continue
+            apart = np.broadcast_to(np.asarray(low) <= high, some.shape)
+            beyond_low, beyond_high = values[some, upper] < low, values[some, lower] > high
+            for side, end, beyond in ((upper, "max", beyond_low), (lower, "min", beyond_high)):
+                values[some[beyond], side] = np.nan
+                if states is None:
+                    continue
+                for point in some[beyond & apart]:
+                    kept = tuple({base_name(n) for n, i in places.items() if states[point, i] == CONFLICTING})
+                    if not _is_needed(grid.question(block.place(point)), kept, RowKey(name, end)):
+                        states[point, side] = NOT_APPLICABLE
+
+
+def _is_needed(question: Question, conflict: Collection[str], key: RowKey) -> bool:
+    """Whether a design holds the limits in conflict without one end of one of them, where values may have gaps.
+
+    Numbers that are decided take every whole value between the ends of theirs.
+    """
+    decided = any(d.name == key.name for d in question.decide)
+    if decided or question.uncertain is not None or not any(_has_gaps(d) for d in question.decide):
+        return False
+    limits, own = (x.name for x in question.limits), (x.name for x in question.model.limits)
+    others = {*limits, *own, *(d.name for d in question.decide)}
+    loose = with_limit(without(question, others.difference(conflict)), key, None)
+    return answer(replace(loose, objectives=()), neighbours=False, brief=True).status in HAS_DESIGN
+
+
+def _has_gaps(d: Decision) -> bool:
+    return d.integer or d.values is not None or d.choices is not None
 
 
 def at(question: Question, names: tuple[str, ...], alone: Alone = certainly) -> dict[str, float]:

@@ -65,9 +65,7 @@ def _decided_now_notes(asked: Scenario) -> tuple[str, ...]:
     told = [f"each sample is decided by itself: {first} counts for the fixed design only"] if first else []
     told += [
         f"in one sample a measure is what it measures: limits.{name} is a limit on {of} there"
-        if alone
-        else f"limits.{name} is left out in each sample, where {of} has a limit of its own"
-        for name, of, alone in limited
+        for name, of, _ in limited
     ]
     return tuple(told)
 

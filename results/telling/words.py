@@ -184,7 +184,7 @@ def _feasible_if(solution: Facts, name: str, needed: float | None) -> str:
     state = _limit_in_conflict(solution, name)
     unit = state.unit if state is not None else solution.units.get(name, "")
     shown = state is not None and not own(solution, name)
-    asked = f" (asked: {bound(state)})" if state is not None and shown else ""
+    asked = f" (asked: {_asked(solution, name, state)})" if state is not None and shown else ""
     said = f"{solution.meanings[name]}; " if name in solution.meanings and not shown else ""
     if own(solution, name) and name in solution.divisions:
         near = division.divides_if(solution.divisions[name])
@@ -198,6 +198,19 @@ def _feasible_if(solution: Facts, name: str, needed: float | None) -> str:
         # another bound would not help
         return _undivided(solution, name, value(needed, unit))
     return f"{SIGNS[state.side]} {_generous_value(needed, state)}{asked}"
+
+
+def _asked(solution: Facts, name: str, state: LimitState) -> str:
+    """Say what was asked of a limit in conflict: of two ends both, since values may be possible on either side.
+
+    A whole number may be any between its ends.
+    """
+    if name in solution.whole:
+        return bound(state)
+    ends = [x for x in (solution.limits.get(name), solution.limits.get(f"{name}.min")) if x is not None]
+    if len(ends) == 2 and ends[0].bound == ends[1].bound:
+        return f"= {value(state.bound, state.unit)}"
+    return " and ".join(bound(x) for x in sorted(ends, key=lambda x: x is not state)) or bound(state)
 
 
 def _undivided(solution: Facts, name: str, needed: str) -> str:

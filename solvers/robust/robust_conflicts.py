@@ -126,7 +126,7 @@ def _why(wanted: Wanted) -> Why:
     try:
         posed = robust.posed(worlds)
         if asked.chances and levels.takes(Master(posed, WORST), asked.chances):
-            return _told(why_together(posed, worlds.nominal, asked.chances), told)
+            return _first(why_together(posed, worlds.nominal, asked.chances), told)
     except (NotPosynomial, CannotTake):
         pass
     return told
@@ -164,7 +164,12 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
     def met(some: Points, kept: np.ndarray) -> Codes:
         held = frozenset(n for n, k in zip(names, kept, strict=True) if k)
         kinds, which = _alike(worlds.at_some(some), held)
-        return failing.hold_together(robust.kept(asked.at(some[kinds]), held), chances, solve)[0][which]
+        try:
+            found = failing.hold_together(robust.kept(asked.at(some[kinds]), held), chances, solve)[0]
+        except NotPosynomial:
+            # which cuts there are shows where they are made
+            return np.full(some.size, conflicts.NOT_KNOWN, np.int8)
+        return found[which]
 
     def level(some: Points, name: str) -> np.ndarray:
         found, left = np.full(some.size, np.nan), np.arange(some.size)
@@ -289,7 +294,11 @@ def _by_programs(worlds: Worlds, searched: Why) -> Why:
             return searched
     except (NotPosynomial, CannotTake):
         return searched
-    programs = why_together(posed, first(worlds.nominal), ())
+    return _first(why_together(posed, first(worlds.nominal), ()), searched)
+
+
+def _first(programs: Why, searched: Why) -> Why:
+    """The same by programs, and what these leave open by ``searched``."""
 
     def met(points: Points, rows: np.ndarray) -> Codes:
         found = np.array(programs.met(points, rows), np.int8)

@@ -174,9 +174,9 @@ def test_a_conflict_of_the_lower_side_is_told_from_the_upper(infeasible: Solutio
         "power.min": LimitState(NAN, 50.0, "min", "W", NAN, binding=False),
     }
     low = dataclasses.replace(infeasible, limits=both, conflict={"power": 40.0}, conflicts=(("power",),))
-    assert lines_with(low, "power") == ["power ≥ 40 W (asked: ≥ 50 W)"]
+    assert lines_with(low, "power") == ["power ≥ 40 W (asked: ≥ 50 W and ≤ 100 W)"]
     high = dataclasses.replace(low, conflict={"power": 120.0})
-    assert lines_with(high, "power") == ["power ≤ 120 W (asked: ≤ 100 W)"]
+    assert lines_with(high, "power") == ["power ≤ 120 W (asked: ≤ 100 W and ≥ 50 W)"]
 
 
 @settings(deadline=None)  # the first example loads pint

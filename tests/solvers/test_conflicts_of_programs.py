@@ -10,6 +10,7 @@ import pytest
 
 import dse
 from dse.system.arrays import Array, Bools, Codes, Indices
+from results.dataset import CONFLICTING
 from results.solution import Status
 from scenarios import questions
 from solvers.mechanisms import conflicts, why
@@ -94,3 +95,42 @@ def test_limits_that_conflict_are_named_where_their_search_is_left_open() -> Non
     assert told.minimal == (names,)
     assert not told.certain
     assert told.feasible_values == {"a": None, "b": 7.0, "c": None, "d": None}
+
+
+KINDS: dict[str, Any] = {
+    "model": "blocks",
+    "machine": {"cpu": "i7-2600k-tang2017", "gpu": "gtx-750-tang2017"},
+    "given": {"flops": 4e10, "bytes": 1e10},
+    "decide": {"count.cpu": {"max": 3}, "count.gpu": {"max": 3}},
+    "objective": {"minimize": "energy"},
+}
+
+
+@pytest.mark.parametrize(
+    ("ends", "named", "value"),
+    [
+        # no mix draws so much and no more; without the other end there are some
+        ((125.0, 130.0), {"power", "power.min"}, ("power", 130.84597875569)),
+        ((100.0, 105.0), {"power", "power.min"}, ("power.min", 97.8)),
+        # 3 of each draw 269.6 W, so that 280 W fail alone
+        ((280.0, 300.0), {"power.min", "count.cpu", "count.gpu"}, None),
+        # nothing is above the one and below the other
+        ((200.0, 150.0), {"power", "power.min"}, None),
+    ],
+)
+def test_of_a_limit_with_two_ends_those_are_named_that_conflict(
+    ends: tuple[float, float], named: set[str], value: tuple[str, float] | None
+) -> None:
+    low, high = ends
+    paths = {"limits.power.min": [low, low], "limits.power.max": [high, high]}
+    found = dse.sweep({**KINDS, "sweep": {"r": {"paths": paths}}}, progress=False)
+    for row in (0, 1):
+        clash = found["limit"].values[found["binding"].values[row] == CONFLICTING]
+        assert set(clash.tolist()) == named
+        if value is not None:
+            told = dict(zip(found["limit"].values.tolist(), found["would_do"].values[row], strict=True))
+            assert told[value[0]] == pytest.approx(value[1], rel=1e-9)
+    if low < high:
+        alone = dse.solve({**KINDS, "limits": {"power": {"min": low, "max": high}}})
+        assert f"≥ {low:g} W" in str(alone)
+        assert f"≤ {high:g} W" in str(alone)

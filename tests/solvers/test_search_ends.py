@@ -290,3 +290,32 @@ def test_where_no_kind_of_block_may_be_there_no_power_would_do(types: float) -> 
     assert answer.status is Status.INFEASIBLE
     assert answer.conflicts == (("block_types",),)
     assert answer.conflict == {"block_types": 1.0}
+
+
+def test_a_whole_number_above_0_does_not_fall_without_limit() -> None:
+    """Of a number above 0 the box began at 1e-6: beside another one it was rounded to 0, or fell without limit."""
+    asked = {
+        "model": "gemm-h100",
+        "given": {"n": 8192},
+        "decide": {"m": {"max": 16384, "integer": True}, "k": {"min": 64, "max": 16384}},
+        "objective": {"minimize": "latency"},
+    }
+    least = {**asked, "decide": {**asked["decide"], "m": {"min": 1, "max": 16384, "integer": True}}}
+    found, stated = dse.solve(asked), dse.solve(least)
+    assert found.status is stated.status is Status.OPTIMAL
+    assert found.variables["m"] == 1.0
+    assert found.objective == pytest.approx(stated.objective, rel=1e-9)
+    # where intervals search, too
+    over = {
+        **asked,
+        "given": {"n": 8192, "err": 1.0},
+        "define": {"noisy": "latency * err"},
+        "uncertain": {"err": {"lognormal": [1.0, 1.15]}, "sampling": {"samples": 16}},
+        "objective": {
+            "minimize": "latency",
+            "measure": "mean",
+            "measures": {"late": {"of": "noisy", "quantile": 0.9}},
+        },
+        "limits": {"late": {"max": 3.9e-6}},
+    }
+    assert dse.solve(over).objective == pytest.approx(stated.objective, rel=1e-9)

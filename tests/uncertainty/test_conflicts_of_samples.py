@@ -182,3 +182,22 @@ def test_a_list_is_a_part_of_a_conflict(beside: dict[str, Any], limit: dict[str,
     there = swept.isel(cap=0)
     for name, value in right.items():
         assert float(there.would_do.sel(limit=name)) == pytest.approx(value, rel=1e-6)
+
+
+def test_what_no_program_can_state_is_asked_otherwise() -> None:
+    """Which cuts a maximum of sums has shows where they are made: it was an error."""
+    asked = {
+        "model": "gemm-h100",
+        "given": {"n": 8192, "k": 4096, "err": 1.0},
+        "define": {"noisy": "latency * err"},
+        "decide": {"m": {"min": 1, "max": 16384, "integer": True}},
+        "uncertain": {"err": {"lognormal": [1.0, 1.15]}, "sampling": {"samples": 16}},
+        "objective": {"minimize": "latency", "measure": "mean"},
+        "limits": {"noisy": {"max": 20e-6}},
+    }
+    told = dse.solve(asked)
+    assert told.conflicts == (("noisy",),)
+    near = told.conflict["noisy"]
+    assert near is not None
+    assert dse.solve({**asked, "limits": {"noisy": {"max": near * (1 + 1e-9)}}}).status is Status.OPTIMAL
+    assert dse.solve({**asked, "limits": {"noisy": {"max": near * 0.999}}}).status is Status.INFEASIBLE

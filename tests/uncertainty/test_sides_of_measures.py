@@ -90,3 +90,27 @@ def test_a_limit_on_a_measure_is_one_on_its_metric_in_each_sample(most: float, *
     assert any("no fixed design" in note for note in found.notes) is not there
     times = found.samples["time"].values
     assert not (times > most * (1 + 1e-9)).any()
+
+
+def test_several_limits_on_measures_of_one_metric_all_count_in_each_sample() -> None:
+    """Each was left out, since the metric had a limit: the other one."""
+    asked: dict[str, Any] = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e12, "intensity": 4},
+        "decide": {"throttle": {"values": [1, 2, 4, 8]}},
+        "uncertain": {"intensity": {"uniform": [2, 8]}, "sampling": {"samples": 16}},
+        "objective": {
+            "minimize": "power",
+            "measure": "mean",
+            "measures": {"mean_time": {"of": "time", "measure": "mean"}, "late": {"of": "time", "cvar": 0.8}},
+        },
+        "limits": {"mean_time": {"max": 1.7}, "late": {"max": 1.2}},
+    }
+    found = dse.uncertainty(asked, progress=False)
+    one = {"measures": {"late": asked["objective"]["measures"]["late"]}}
+    tighter = {**asked, "objective": {**asked["objective"], **one}, "limits": {"late": {"max": 1.2}}}
+    tighter = dse.uncertainty(tighter, progress=False)
+    assert found.samples["status"].values.tolist() == tighter.samples["status"].values.tolist()
+    np.testing.assert_array_equal(found.samples["throttle"].values, tighter.samples["throttle"].values)
+    assert not any("left out" in note for note in found.notes)
