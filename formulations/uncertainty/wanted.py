@@ -38,13 +38,20 @@ class Level:
             self.best = objective
 
 
+@dataclass(slots=True)
+class Effort:
+    """Work that is ``left`` to several questions together: boxes times worlds."""
+
+    left: int
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A question in many worlds.
 
     ``chances``: limits that may fail together in so many worlds; ``kept``: names of the limits that count (None: all).
     ``eased``: the end of a limit whose least factor is looked for, in place of an objective; it does not count itself.
-    ``level``: what other choices reach.
+    ``level``: what other choices reach. ``effort``: what this and others may still spend on boxes (None: no end).
     """
 
     worlds: Worlds
@@ -53,6 +60,7 @@ class Wanted:
     kept: frozenset[str] | None = None
     eased: RowKey | None = None
     level: Level | None = None
+    effort: Effort | None = None
 
     @property
     def sign(self) -> float:

@@ -20,7 +20,7 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST, Measured, Quantile
 from formulations.uncertainty.robust import Posed
-from formulations.uncertainty.wanted import Chance, Wanted, end_that_does, reached
+from formulations.uncertainty.wanted import Chance, Effort, Wanted, end_that_does, reached
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.define import composed
@@ -38,6 +38,9 @@ from solvers.robust.masters import ends, failing, levels, robust_program
 from solvers.robust.masters.master import EASED, Master
 from solvers.robust.robust_ways import of_some_limits
 
+SETS_WORK = 3_000_000
+"""Boxes times worlds that sets of limits are searched for in, all together: some fifteen seconds."""
+
 
 def why(wanted: Wanted) -> Why:
     """What tells why no design holds all limits in all worlds.
@@ -45,7 +48,9 @@ def why(wanted: Wanted) -> Why:
     Limits on measures stand in its question like others: of several choices the value nearest to them is told.
     """
     # what may fail in no sample holds in each
-    wanted = replace(wanted, chances=tuple(c for c in wanted.chances if c.may_fail))
+    chances = tuple(c for c in wanted.chances if c.may_fail)
+    # of a search for sets that goes on for ever nobody learns anything
+    wanted = replace(wanted, chances=chances, effort=Effort(SETS_WORK))
     # lists of what divides, or is divided, stay: numbers between those listed would not divide
     worlds, unknown = wanted.worlds.changed(subsets.with_menus), set[str]()
 
@@ -111,7 +116,8 @@ def _why(wanted: Wanted) -> Why:
     def values(points: Points, wanted: Sequence[str]) -> Mapping[str, np.ndarray]:
         if together:
             return {n: np.full(points.size, np.nan) for n in wanted}
-        return of_each(lambda n: _feasible_value(asked, n, frozenset(names), unknown))(points, wanted)
+        free = replace(asked, effort=None)
+        return of_each(lambda n: _feasible_value(free, n, frozenset(names), unknown))(points, wanted)
 
     few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
     told = Why(names, met, values, lambda _: worlds.nominal, few, ended=ended)

@@ -312,13 +312,13 @@ def test_a_value_whose_search_is_not_closed_is_told_without_asking_again():
         "machine": "v100-pcie",
         "sweep": {
             "t": {"path": "limits.time.max", "factors": [0.316228, 0.340611]},
-            "n": {"path": "given.bodies", "factors": [1.0, 2.5, 2.7257365, 2.9359046, 3.0, 3.1622777]},
+            "n": {"path": "given.bodies", "factors": [2.7257365, 2.9359046]},
         },
     }
     found = dse.sweep(dse.Scenario(**asked))
     assert found.attrs.get("left_over", "{}") == "{}"
     grid = scenarios.grid(dse.Scenario(**asked))
-    for place in ((0, 2), (0, 3), (1, 2)):
+    for place in ((0, 0), (0, 1), (1, 0)):
         alone, told = answer(grid.question(place), neighbours=False), found["would_do"].values[place]
         assert alone.status is Status.INFEASIBLE
         needed = {n: v for n, v in zip(found["limit"].values, told, strict=True) if not np.isnan(v)}

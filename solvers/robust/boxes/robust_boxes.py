@@ -37,8 +37,10 @@ def minimise(wanted: Wanted, work: int = WORK, known: Mapping[str, float] | None
     the box can hold the limits. ``known``: a design to begin with.
     Raises CannotTake where an equation is none for slopes.
     """
-    tree = Tree(wanted, work)
+    tree = Tree(wanted, work if wanted.effort is None else min(work, max(wanted.effort.left, 0)))
     tree.run(known)
+    if wanted.effort is not None:
+        wanted.effort.left -= tree.done
     return _found_in_tree(wanted, tree)
 
 
