@@ -48,6 +48,8 @@ from solvers.robust.masters.robust_geometric import DISCRETE, Found
 
 SECONDS = 5.0
 """Declared seconds of looking for the best designs of samples (see ``solvers.work``)."""
+CALL_SECONDS = 5e-3
+"""What asking some samples together takes, however few they are."""
 WORDS = "the best designs of samples"
 WAYS = (whole.over, linear.over)
 """What finds the best designs of many samples; those left over are asked one by one."""
@@ -213,7 +215,7 @@ class _Search:
         plan = only(plan, {v.name for v in plan.variables if v.role not in UNREAD})
         with handover.guarded(WORDS, grid.size, handover.ARITHMETIC):
             path = way(grid)
-            self.seconds += path.work * grid.size
+            self.seconds += CALL_SECONDS + path.work * grid.size
             arrays, left = path.solve(plan, over_grid.whole(grid))
             own, decided = places[~left], _decided(plan, arrays)
             best.holds[own] = arrays["status"][~left] != STATUS_CODES[Status.INFEASIBLE]
