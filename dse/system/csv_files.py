@@ -10,6 +10,7 @@ from pathlib import Path
 from dse.system import files
 from dse.system.records import dataclass
 
+NOT_TEXT = "not UTF-8 text"
 HEADER = "a header such as time [s],energy [J]"
 _LINE = re.compile(r"\r\n|\r|\n")
 _SEPARATORS = ",;\t"
@@ -103,7 +104,7 @@ def _cells(line: tuple[int, str], separator: str, faults: Faults) -> list[str] |
     """Return the cells of a line; what is wrong with it is noted, and None returned."""
     number, text = line
     if _undecoded(text):
-        faults.append((number, f"line {number} is not UTF-8 text"))
+        faults.append((number, f"line {number} is {NOT_TEXT}"))
         return None
     try:
         return next(csv.reader([text], delimiter=separator, strict=True))

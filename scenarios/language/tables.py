@@ -31,6 +31,8 @@ MOST_NAMES = 1000
 """Different cells of a column of numbers that are kept as texts too: no menu is longer."""
 TOLD = 20
 """Bad lines of a column that are told one by one; of more, how many these are."""
+EVERY_LINE = "every line has a cell for each column of the header"
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -195,7 +197,8 @@ def _table_from_file(
         findings.add(place, f"{shown(path)} cannot be read: {error.strerror}", right)
         return None
     for _, wrong in sheet.faults[:TOLD]:
-        findings.add(place, f"{path}: {wrong}", "every line has a cell for each column of the header")
+        right = "save the file as UTF-8" if csv_files.NOT_TEXT in wrong else EVERY_LINE
+        findings.add(place, f"{path}: {wrong}", right)
     _and_more(findings, place, path, len(sheet.faults))
     if not sheet.lines and not sheet.faults:
         right = f"write {csv_files.HEADER}, and one line for each row below it"
@@ -231,7 +234,7 @@ def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Finding
     ]
     for line, text in bad[:TOLD]:
         told = f"{shown(text)} is not a finite number" if text else "the cell is empty"
-        findings.add(at, f"{file} line {line}: {told}", f"column {shown(head)} needs a value in every row")
+        findings.add(at, f"{file} line {line}: {told}", _what_to_write(text, head))
     _and_more(findings, at, file, len(bad))
     if not counted:
         return Cells(tuple(texts)) if len(bad) < len(texts) else None
@@ -240,6 +243,16 @@ def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Finding
         return None
     sound[[not is_number(t) for t in texts]] = math.nan
     return Cells(sound, unit)
+
+
+def _what_to_write(text: str, head: str) -> str:
+    """Say what would be right in place of a cell that is no number."""
+    if _DECIMAL_COMMA.fullmatch(text):
+        return f"write decimals with a point: {text.replace(',', '.')}"
+    number, _, rest = text.partition(" ")
+    if rest and is_number(number):
+        return f"write the number alone: a unit stands in the header, {shown(f'{name_and_unit(head)[0]} [{rest}]')}"
+    return f"column {shown(head)} needs a number in every row"
 
 
 def _few_names(texts: Sequence[str]) -> tuple[str, ...]:

@@ -284,3 +284,15 @@ def test_a_row_needs_what_its_own_names_need(tmp_path: Path, named: str, by_tabl
     with pytest.raises(ScenarioError, match=r'time_per_flop_double.* for precision = "double"') as told:
         grid_of([*rows, ("arndale-gpu-choi2014", "double")])
     assert "take it out" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("cell", "right"),
+    [
+        ('"90,5"', "write decimals with a point: 90.5"),
+        ("90 ms", "a unit stands in the header"),
+        ("soon", 'column "T" needs a number in every row'),
+    ],
+)
+def test_what_is_no_number_is_told_with_what_would_be_right(tmp_path: Path, cell: str, right: str) -> None:
+    assert right in faults(tmp_path, f"n,T [ms]\n1e5,{cell}\n")
