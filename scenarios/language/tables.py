@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MARK = "sha256:"
 """What a table is called by in a stored question: this, and the checksum of its columns."""
 MOST_TABLE_ROWS = 10_000_000
-MOST_NAMES = 1000
+MOST_MENU_NAMES = 1000
 """Different cells of a column of numbers that are kept as texts too: no menu is longer."""
 TOLD = 20
 """Bad lines of a column that are told one by one; of more, how many these are."""
@@ -260,7 +260,7 @@ def _few_names(texts: Sequence[str]) -> tuple[str, ...]:
     different: set[str] = set()
     for text in texts:
         different.add(text)
-        if len(different) > MOST_NAMES:
+        if len(different) > MOST_MENU_NAMES:
             return ()
     return tuple(texts)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.models.arithmetic import AMOUNT_ROUNDING
 from dse.system.arrays import Array, Bools
 from formulations.arithmetics.forms import Entry, Some
 from formulations.programs.program import Program, branches, linear_cost
@@ -66,7 +67,27 @@ def numbers(
                 rows[row, column] = -min(most, end) if end > 0 else -most
         n = replace(n, rows=rows[kept])
     n = n.with_rows(*more) if more else n
-    return n if giving else possible(p, n)
+    return n if giving else possible(p, _with_what_is_there(p, n))
+
+
+def _with_what_is_there(p: Program, n: Numbers) -> Numbers:
+    """The same with flags of 1 for amounts that rows of one number keep above 0: of one without an end no row says it.
+
+    ``n``: rows that may not be broken.
+    """
+    flags = [(i, c.amount) for i, c in enumerate(p.columns) if isinstance(c, Some)]
+    if not flags:
+        return n
+    alone = (np.count_nonzero(n.rows[:, :-1], axis=1) == 1)[:, None] & (n.rows[:, :-1] < 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.where(alone, n.rows[:, -1:] / -n.rows[:, :-1], -np.inf).max(axis=0, initial=-np.inf)
+    low, place = np.maximum(n.low, least), {c: i for i, c in enumerate(p.columns)}
+    there = n.low.copy()
+    for i, amount in flags:
+        parts = [(c, low[place[a]]) for a, c in amount.terms.items()]
+        surely = all(c >= 0.0 for c, _ in parts) and amount.constant + sum(c * x for c, x in parts if c)
+        there[i] = n.high[i] if surely > AMOUNT_ROUNDING else n.low[i]
+    return replace(n, low=there)
 
 
 def possible(p: Program, n: Numbers, give: Any = 0.0) -> Numbers:

@@ -134,3 +134,19 @@ def test_of_a_limit_with_two_ends_those_are_named_that_conflict(
         alone = dse.solve({**KINDS, "limits": {"power": {"min": low, "max": high}}})
         assert f"≥ {low:g} W" in str(alone)
         assert f"≤ {high:g} W" in str(alone)
+
+
+@pytest.mark.parametrize("goal", ["time", "energy", "power"])
+def test_what_has_a_least_count_is_there_though_it_has_no_end(goal: str) -> None:
+    """Of a count without an end no row says whether there is any: the time fell without limit, the energy had none."""
+    asked = {
+        **KINDS,
+        "decide": {"count.cpu": {"min": 2}, "count.gpu": {"min": 2, "max": 2}},
+        "limits": {"block_types": {"max": 1}},
+        "objective": {"minimize": goal},
+    }
+    told = dse.solve(asked)
+    assert told.status is Status.INFEASIBLE
+    assert set(told.conflicts[0]) == {"block_types", "count.cpu", "count.gpu"}
+    assert told.conflict["block_types"] == 2.0
+    assert dse.solve({**asked, "limits": {"block_types": {"max": 2}}}).status is not Status.INFEASIBLE
