@@ -17,13 +17,15 @@ import numpy as np
 from dse.system.arrays import Array, Bools, Indices, Points
 from formulations import evaluation, handover
 from formulations.arithmetics.many import plain
+from formulations.grids import divided
 from formulations.grids.over_grid import spread
 from formulations.problem import formulate
 from formulations.row_keys import RowKey
+from formulations.tolerances import HOLDS
 from results.dataset import CONFLICTING, NOT_APPLICABLE, STATUS_CODES, Arrays, Layout
 from results.solution import Solution, Status
 from results.telling.limits import base_name
-from scenarios.question import Decision, Question, combinations, without
+from scenarios.question import Decision, Objective, Question, combinations, without
 from scenarios.sweep.grids import Grid
 from solvers.certain import answer, why_without_design
 from solvers.judgement import bound_of
@@ -31,6 +33,7 @@ from solvers.many_points.blocks import Block
 from solvers.mechanisms.conflicts import ONE
 from solvers.mechanisms.sensitivity import with_limit
 from solvers.mechanisms.why import apart_but_for_bound, over_choices
+from solvers.patterns import groups
 
 Alone = Callable[[Question], Solution]
 """Answers a question by itself."""
@@ -135,24 +138,50 @@ def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays
                 values[some[beyond], side] = np.nan
                 if states is None:
                     continue
-                for point in some[beyond & apart]:
-                    kept = tuple({base_name(n) for n, i in places.items() if states[point, i] == CONFLICTING})
-                    if not _is_needed(grid.question(block.place(point)), kept, RowKey(name, end)):
-                        states[point, side] = NOT_APPLICABLE
+                asked, bound = (
+                    some[beyond & apart],
+                    np.broadcast_to(high if end == "min" else low, some.shape),
+                )
+                for which, kind in groups(states[asked] == CONFLICTING):
+                    conflict = {base_name(n) for n, here in zip(places, kind, strict=True) if here}
+                    points, other = asked[which], bound[beyond & apart][which]
+                    free = ~_needed(block, points, conflict, RowKey(name, end), other)
+                    states[points[free], side] = NOT_APPLICABLE
 
 
-def _is_needed(question: Question, conflict: Collection[str], key: RowKey) -> bool:
-    """Whether a design holds the limits in conflict without one end of one of them, where values may have gaps.
+def _needed(block: Block, points: Points, conflict: Collection[str], key: RowKey, other: Array) -> Bools:
+    """Whether designs hold the limits in conflict but one end of one of them, at points that differ in numbers only.
 
-    Numbers that are decided take every whole value between the ends of theirs.
+    Where values have gaps: numbers that are decided take every whole value between the ends of theirs. ``other``: the
+    bound at the other end, which the farthest value is held against, so that of points that differ in the ends alone
+    one is asked.
     """
+    question = block.question(points)
     decided = any(d.name == key.name for d in question.decide)
     if decided or question.uncertain is not None or not any(_has_gaps(d) for d in question.decide):
-        return False
+        return np.zeros(points.size, bool)
+    loose = _without_ends(question, conflict, key.name)
+    first, which = divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})
+    sign = 1.0 if key.side == "min" else -1.0
+    farthest = np.full(first.size, np.inf)
+    for k, point in enumerate(points[first]):
+        alone = _without_ends(block.grid.question(block.place(point)), conflict, key.name)
+        found = answer(
+            replace(alone, objectives=(Objective(key.name, sign < 0),)), neighbours=False, brief=True
+        )
+        if found.status is Status.UNBOUNDED:
+            farthest[k] = -np.inf
+        elif found.status in HAS_DESIGN and found.objective is not None:
+            farthest[k] = sign * found.objective
+    return farthest[which] <= sign * other + HOLDS * np.abs(other)
+
+
+def _without_ends(question: Question, conflict: Collection[str], name: str) -> Question:
+    """Return a question with the limits in conflict alone, without the ends of one of them."""
     limits, own = (x.name for x in question.limits), (x.name for x in question.model.limits)
     others = {*limits, *own, *(d.name for d in question.decide)}
-    loose = with_limit(without(question, others.difference(conflict)), key, None)
-    return answer(replace(loose, objectives=()), neighbours=False, brief=True).status in HAS_DESIGN
+    loose = without(question, others.difference(conflict))
+    return replace(loose, limits=tuple(x for x in loose.limits if x.name != name))
 
 
 def _has_gaps(d: Decision) -> bool:

@@ -98,7 +98,9 @@ def _in_si(
 
 def _are_names(table: Table, cells: Cells, q: Quantity) -> bool:
     """Whether numbers in a file are names of a menu; in a store stand their places on it."""
-    return bool(q.menu and table.lines and not cells.unit) and not set(q.menu).isdisjoint(cells.texts())
+    if not (q.menu and table.lines) or cells.unit:
+        return False
+    return any(map(is_number, q.menu)) or not set(q.menu).isdisjoint(cells.texts())
 
 
 def _with_gaps(texts: Sequence[str]) -> Array:

@@ -128,6 +128,11 @@ def explained(why: Why) -> Conflicts:
     values = {n: float(v[0]) for n, v in why.values(ONE, wanted).items()} if wanted else {}
     feasible = {n: v if math.isfinite(v) else None for n, v in values.items()}
     every, sure = bool(found.every[0]), bool(found.sure[0])
+    if not sure:
+        # what is no relaxation comes of a design that the search itself had not found
+        question = why.question(ONE)
+        gives = {n: _given(question, n, np.array([v])) > 1.0 for n, v in feasible.items() if v is not None}
+        feasible = {n: v if gives.get(n, False) else None for n, v in feasible.items()}
     if closed and not every:
         minimal = (*minimal, *_in_the_way(why, minimal, [n for n, v in feasible.items() if v is None]))
     ended = why.ended()
