@@ -117,7 +117,7 @@ def explained(why: Why) -> Conflicts:
         if np.asarray(why.met(ONE, np.array([rows])))[0] == CANNOT_HOLD:
             why = _fewer(why, tuple(itertools.compress(why.names, rows)))
     found = minimal_conflicts(1, len(why.names), why.met, every=True, few=why.few)
-    closed = bool(found.owner.size)
+    closed = bool(found.owner.size or found.sure[0])
     if not closed:
         # that all of them conflict is known, even where this search leaves it open
         all_of_them = np.ones((1, len(why.names)), bool)

@@ -88,13 +88,14 @@ def test_limits_that_conflict_are_named_where_their_search_is_left_open() -> Non
         return np.where(kept[:, :2].all(axis=1), conflicts.NOT_KNOWN, conflicts.CAN_HOLD).astype(np.int8)
 
     def values(points: Indices, names: Sequence[str]) -> Mapping[str, Array]:
-        return {n: np.full(points.size, 7.0 if n == "b" else np.inf) for n in names}
+        return {n: np.full(points.size, {"block_types": 2.0, "count.b1": 1.0}.get(n, np.inf)) for n in names}
 
-    names = ("a", "b", "c", "d")
+    names = ("performance", "block_types", "efficiency", "count.b1")
     told = why.explained(why.Why(names, met, values, lambda _: questions.question(dse.load(TWO_KINDS))))
     assert told.minimal == (names,)
     assert not told.certain
-    assert told.feasible_values == {"a": None, "b": 7.0, "c": None, "d": None}
+    # at most 1 of count.b1 is asked for more than at most 2
+    assert told.feasible_values == {n: 2.0 if n == "block_types" else None for n in names}
 
 
 KINDS: dict[str, Any] = {
