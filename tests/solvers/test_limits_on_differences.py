@@ -55,7 +55,7 @@ def test_what_a_limit_and_the_numbers_behind_it_are_worth(name: str, side: str, 
 
 @pytest.mark.parametrize(("name", "side", "bound"), LIMITS)
 def test_a_sweep_says_what_single_questions_say(name: str, side: str, bound: float) -> None:
-    bounds = [bound * f for f in np.linspace(0.5, 3.0, 12).tolist()]
+    bounds = [bound * f for f in np.linspace(0.5, 3.0, 6).tolist()]
     sweep = {"b": {"path": f"limits.{name}.{side}", "values": bounds}}
     swept = dse.sweep(asked(name, side, bounds[0], sweep=sweep), progress=False)
     place = [str(n) for n in swept["limit"].values].index(name)

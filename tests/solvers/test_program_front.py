@@ -140,7 +140,7 @@ def test_divisible_regions_have_all_breakpoints(seed: int, processors: int, regi
 
 @pytest.mark.parametrize(
     ("seed", "processors", "regions", "whole"),
-    [(23, 2, 3, 1), (31, 2, 4, 2), (19, 3, 3, 2), (25, 3, 4, 1), (10, 2, 5, 3)],
+    [(31, 2, 4, 2), (19, 3, 3, 2), (10, 2, 5, 3)],
 )
 def test_some_whole_regions_give_a_union_of_segments(seed: int, processors: int, regions: int, whole: int):
     machines, work = instance(seed, processors, regions, whole)

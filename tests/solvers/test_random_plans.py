@@ -12,7 +12,7 @@ import pytest
 import dse
 
 MACHINES = ["dgx-a100-bf16", "dgx-h100-bf16", "dgx-h200-bf16", "dgx-b200-bf16"]
-BLOCKS = 10
+BLOCKS = 6
 EACH = 20
 
 
