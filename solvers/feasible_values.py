@@ -113,8 +113,8 @@ def _shared(block: Block, name: str, points: Points) -> tuple[RowKey, Any, Indic
 def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays: Arrays) -> None:
     """Where both sides of one name are in conflict, keep the one beyond which the feasible value lies, if it does.
 
-    The other one stays, without a value, where it is above or below it, or where a design would hold all but it: none
-    has a value between the two.
+    The other side stays in conflict, without a value, where the least is above the greatest, or where designs hold all
+    limits but it: then no design has a value between the two.
     """
     places = {name: i for i, name in enumerate(plan.limits)}
     pairs = [
@@ -138,23 +138,21 @@ def keep_on_own_side(grid: Grid, plan: Layout, region: tuple[slice, ...], arrays
                 values[some[beyond], side] = np.nan
                 if states is None:
                     continue
-                asked, bound = (
-                    some[beyond & apart],
-                    np.broadcast_to(high if end == "min" else low, some.shape),
-                )
+                asked = some[beyond & apart]
+                bound = np.broadcast_to(high if end == "min" else low, some.shape)[beyond & apart]
                 for which, kind in groups(states[asked] == CONFLICTING):
                     conflict = {base_name(n) for n, here in zip(places, kind, strict=True) if here}
-                    points, other = asked[which], bound[beyond & apart][which]
+                    points, other = asked[which], bound[which]
                     free = ~_needed(block, points, conflict, RowKey(name, end), other)
                     states[points[free], side] = NOT_APPLICABLE
 
 
 def _needed(block: Block, points: Points, conflict: Collection[str], key: RowKey, other: Array) -> Bools:
-    """Whether designs hold the limits in conflict but one end of one of them, at points that differ in numbers only.
+    """Whether designs hold the limits in conflict without the end ``key``, at points that differ in numbers only.
 
-    Where values have gaps: numbers that are decided take every whole value between the ends of theirs. ``other``: the
-    bound at the other end, which the farthest value is held against, so that of points that differ in the ends alone
-    one is asked.
+    Asked only where something decided has gaps, and of no decided number: it may be any between its ends. The
+    question is which value is farthest beyond that end; it is compared with ``other``, the bound at the other end, so
+    that of points that differ in these bounds alone one is asked.
     """
     question = block.question(points)
     decided = any(d.name == key.name for d in question.decide)

@@ -166,8 +166,8 @@ def complete(
         return
     # a value on a list of the file, or in a line of a table
     if key.endswith("]") or "," in key:
-        instead = f'"machine.{prefix}base"'
-        instead = f"and name the column for {instead}" if "," in key else f"with path = {instead}"
+        path = f'"machine.{prefix}base"'
+        instead = f"and name the column for {path}" if "," in key else f"with path = {path}"
         right = f"take it out, or give a machine table that has what is missing, {instead}, or {decide}"
         reader.findings.add(key, wrong, right)
         return

@@ -71,9 +71,9 @@ def numbers(
 
 
 def _with_what_is_there(p: Program, n: Numbers) -> Numbers:
-    """The same with flags of 1 for amounts that rows of one number keep above 0: of one without an end no row says it.
+    """The same, where it is stated that there is some of what has a least amount: without an end no row states it.
 
-    ``n``: rows that may not be broken.
+    The least amount is that of rows of one number each. ``n``: rows that may not be broken.
     """
     flags = [(i, c.amount) for i, c in enumerate(p.columns) if isinstance(c, Some)]
     if not flags:
@@ -85,8 +85,11 @@ def _with_what_is_there(p: Program, n: Numbers) -> Numbers:
     there = n.low.copy()
     for i, amount in flags:
         parts = [(c, low[place[a]]) for a, c in amount.terms.items()]
-        surely = all(c >= 0.0 for c, _ in parts) and amount.constant + sum(c * x for c, x in parts if c)
-        there[i] = n.high[i] if surely > AMOUNT_ROUNDING else n.low[i]
+        if (
+            all(c > 0.0 for c, _ in parts)
+            and amount.constant + sum(c * x for c, x in parts) > AMOUNT_ROUNDING
+        ):
+            there[i] = n.high[i]
     return replace(n, low=there)
 
 

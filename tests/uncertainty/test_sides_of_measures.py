@@ -69,14 +69,19 @@ def test_a_sweep_of_such_limits_passes_its_check(measure: dict[str, object], tmp
     assert dse.verify(store).passed
 
 
+THROTTLED: dict[str, Any] = {
+    "model": "roofline",
+    "machine": "gtx-titan-choi2014",
+    "given": {"flops": 1e12, "intensity": 4},
+    "decide": {"throttle": {"values": [1, 2, 4, 8]}},
+    "uncertain": {"intensity": {"uniform": [2, 8]}, "sampling": {"samples": 16}},
+}
+
+
 @pytest.mark.parametrize(("most", "there"), [(1.2, True), (0.1, False)])
 def test_a_limit_on_a_measure_is_one_on_its_metric_in_each_sample(most: float, *, there: bool) -> None:
     asked: dict[str, Any] = {
-        "model": "roofline",
-        "machine": "gtx-titan-choi2014",
-        "given": {"flops": 1e12, "intensity": 4},
-        "decide": {"throttle": {"values": [1, 2, 4, 8]}},
-        "uncertain": {"intensity": {"uniform": [2, 8]}, "sampling": {"samples": 16}},
+        **THROTTLED,
         "objective": {
             "minimize": "power",
             "measure": "mean",
@@ -95,11 +100,7 @@ def test_a_limit_on_a_measure_is_one_on_its_metric_in_each_sample(most: float, *
 def test_several_limits_on_measures_of_one_metric_all_count_in_each_sample() -> None:
     """Each was left out, since the metric had a limit: the other one."""
     asked: dict[str, Any] = {
-        "model": "roofline",
-        "machine": "gtx-titan-choi2014",
-        "given": {"flops": 1e12, "intensity": 4},
-        "decide": {"throttle": {"values": [1, 2, 4, 8]}},
-        "uncertain": {"intensity": {"uniform": [2, 8]}, "sampling": {"samples": 16}},
+        **THROTTLED,
         "objective": {
             "minimize": "power",
             "measure": "mean",
