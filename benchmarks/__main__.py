@@ -91,21 +91,24 @@ def _run(parts: tuple[str, ...], seconds: float, quick: bool, page: Path | None,
         console = Console(width=WIDTH)
     console.print(f"{report.machine()}; {load}\n{report.versions()}\n{report.today()}\n", highlight=False)
     found: dict[str, list[Result]] = {}
-    for part in parts:
-        module = import_module(f"benchmarks.{PARTS[part]}.{part}")
-        console.rule(module.TITLE, align="left")
-        options = QUICK.get(part, {}) if quick else {}
-        for bench in module.benches(**options):
-            found.setdefault(module.TITLE, []).append(measure(bench, seconds))
-            report.show(found[module.TITLE][-1], console)
-    spent = time.perf_counter() - began
-    console.print(f"{spent:.0f} s in all")
-    if page is not None:
-        page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(report.markdown(found, load, spent), encoding="utf-8")
-    if into is not None:
-        text = report.merged(into.read_text(encoding="utf-8"), found, load, spent)
-        into.write_text(text, encoding="utf-8")
+    try:
+        for part in parts:
+            module = import_module(f"benchmarks.{PARTS[part]}.{part}")
+            console.rule(module.TITLE, align="left")
+            options = QUICK.get(part, {}) if quick else {}
+            for bench in module.benches(**options):
+                found.setdefault(module.TITLE, []).append(measure(bench, seconds))
+                report.show(found[module.TITLE][-1], console)
+    finally:
+        # what was measured before a part failed, or was interrupted, is kept
+        spent = time.perf_counter() - began
+        console.print(f"{spent:.0f} s in all")
+        if page is not None:
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(report.markdown(found, load, spent), encoding="utf-8")
+        if into is not None:
+            text = report.merged(into.read_text(encoding="utf-8"), found, load, spent)
+            into.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,17 @@ DEFINE = {
 }
 
 
+# what the definitions have as constants with units, a model has as given numbers
+CONSTANTS = {
+    "least_voltage": (0.6, "V"),
+    "voltage_slope": (0.17e-9, "V/Hz"),
+    "flops_per_cycle": (16.0, "flop/cycle"),
+    "capacitance": (14e-12, "J/V^2/flop"),
+    "tariff": (0.2 / 3.6e6, "USD/J"),
+    "core_price": (0.06, "USD"),
+}
+
+
 def benches(points: int = 10_000) -> list[Bench]:
     """One answer, and a sweep of deadlines by numbers of bodies: with definitions, and with the model by hand."""
     _registered()
@@ -76,7 +87,12 @@ def _asked(*, defined: bool) -> Scenario:
     question: dict[str, Any] = {
         "model": "nbody" if defined else OWN,
         "machine": "jaketown",
-        "given": {"bodies": 1e6, "flops_per_pair": 20, "runs": 1e6},
+        "given": {
+            **({} if defined else {n: value for n, (value, _) in CONSTANTS.items()}),
+            "bodies": 1e6,
+            "flops_per_pair": 20,
+            "runs": 1e6,
+        },
         "decide": {
             "clock": {"min": "0.8 GHz", "max": "3.2 GHz"},
             "processors": {"max": 4096},
@@ -117,6 +133,7 @@ def _model() -> Model:
     base = [q for q in NBODY.machine if q.name not in ("time_per_flop", "energy_per_flop")]
     source = "the benchmark"
     more = (
+        *(Quantity(n, n, unit, n, source) for n, (_, unit) in CONSTANTS.items()),
         Quantity("clock", "f", "Hz", "clock", source, floor=8e2, ceiling=3.2e15),
         Quantity("runs", "N", "", "runs", source),
     )
@@ -143,12 +160,12 @@ def _model() -> Model:
 
 def _equations(g: Any) -> Mapping[str, Any]:
     """The definitions of this page as a model of one's own has them."""
-    voltage = 0.6 + 0.17e-9 * g.clock
-    flop_time, flop_energy = 1 / (16 * g.clock), 14e-12 * voltage**2
+    voltage = g.least_voltage + g.voltage_slope * g.clock
+    flop_time, flop_energy = 1 / (g.flops_per_cycle * g.clock), g.capacitance * voltage**2
     machine = SimpleNamespace(**vars(g.machine), time_per_flop=flop_time, energy_per_flop=flop_energy)
     found = dict(NBODY.equations(SimpleNamespace(**{**vars(g), "machine": machine})))
-    electricity = 0.2 / 3.6e6 * found["energy"] * g.runs
-    price = 0.06 * g.processors + electricity
+    electricity = g.tariff * found["energy"] * g.runs
+    price = g.core_price * g.processors + electricity
     return {
         **found,
         "voltage": voltage,

@@ -26,10 +26,11 @@ from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.drawing import box, draw, listed
 from scenarios.uncertainty.promises import promises
 from solvers.judgement import asked_limits
-from solvers.robust import chances, validation
+from solvers.robust import validation
 from solvers.robust.boxes import robust_box
 from solvers.robust.boxes.robust_box import Boxed
 from solvers.robust.robust_answers import Asked, answered, guarded, weighing
+from solvers.robust.searches import chances
 
 if TYPE_CHECKING:
     from scenarios.language.scenario import Scenario

@@ -2,13 +2,13 @@
 
 A question in N worlds (``formulations.uncertainty.worlds``) is answered by the first of these ways that takes it:
 
-- few designs: every one judged in every world (``solvers.robust.scan``);
+- few designs: every one judged in every world (``solvers.robust.searches.scan``);
 - geometric programs: a master problem and cuts (``solvers.robust.masters.robust_geometric``);
-- a mean of ratios of sums: branch and bound with secants (``solvers.robust.robust_ratios``);
+- a mean of ratios of sums: branch and bound with secants (``solvers.robust.searches.robust_ratios``);
 - sums over shares, counts and menus: a linear or mixed-integer master and cuts
   (``solvers.robust.masters.robust_program``);
 - whole numbers in ratios of such sums: the best design of each world bounds that of all
-  (``solvers.robust.each_sample``);
+  (``solvers.robust.searches.each_sample``);
 - else boxes of designs, bounded in every world (``solvers.robust.boxes.robust_boxes``);
 - where equations have no slopes a search without proof.
 
@@ -43,12 +43,12 @@ from solvers.explaining.wider import STEPS
 from solvers.judgement import bound_of, relative_gap
 from solvers.mechanisms.why import explained
 from solvers.outcome import ENUMERATION, Conflicts, Outcome
-from solvers.robust import robust_conflicts
 from solvers.robust.boxes import robust_boxes
-from solvers.robust.chances import Counted, TooFew, Undecided
+from solvers.robust.explaining import robust_conflicts
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import Found
-from solvers.robust.robust_ways import found_by
+from solvers.robust.searches.chances import Counted, TooFew, Undecided
+from solvers.robust.searches.robust_ways import found_by
 
 TAILS = (0.05, 0.95)
 WORLDS_ASKED = 8
@@ -60,8 +60,8 @@ class Asked:
     """A question that is to be decided now.
 
     ``measure``: what is made least of the objective over the worlds, ``words``: its name, as in "mean of energy over
-    1024 samples (Sobol, seed 0)". ``promised``: what may fail in how many of the worlds (``solvers.robust.chances``).
-    ``level``: what other choices reach.
+    1024 samples (Sobol, seed 0)". ``promised``: what may fail in how many of the worlds (see
+    ``searches.chances``). ``level``: what other choices reach.
     """
 
     worlds: Worlds

@@ -38,11 +38,13 @@ from solvers.many_points.offers import OTHER_KIND, Offer, pays
 from solvers.mechanisms import sensitivity
 from solvers.mechanisms.gaps import with_gaps
 from solvers.mechanisms.why import Why
-from solvers.robust import decide_now, robust_conflicts, robust_ratios, tables, validation
-from solvers.robust.chances import is_convex
+from solvers.robust import decide_now, tables, validation
+from solvers.robust.explaining import robust_conflicts
 from solvers.robust.masters import ends, failing, levels
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.robust_answers import weighing
+from solvers.robust.searches import robust_ratios
+from solvers.robust.searches.chances import is_convex
 
 METHOD = (
     "geometric programs that grow by the samples they need, at all points together; each has its own bound"

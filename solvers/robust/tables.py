@@ -1,7 +1,7 @@
 """Few designs, many points, one design for many worlds: every design is judged in all worlds at every point.
 
 For questions in which names, entries of menus or few whole numbers are decided now. It is the way of
-``solvers.counting.tables`` with worlds as one more dimension; a single question is one point (``solvers.robust.scan``).
+``solvers.counting.tables`` with worlds as one more dimension; a single question is one point (``searches.scan``).
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms.why import Why, over_choices
-from solvers.robust import chances, decide_now, robust_conflicts, scan, validation
+from solvers.robust import decide_now, validation
+from solvers.robust.explaining import robust_conflicts
 from solvers.robust.robust_answers import weighing
+from solvers.robust.searches import chances, scan
 
 CELLS_IN_SAMPLES = 2_000_000
 """Designs times samples times points in one run of the equations: arrays of 16 MB."""

@@ -15,8 +15,9 @@ from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, c
 from formulations.uncertainty.wanted import Wanted
 from results.solution import Status
 from scenarios.questions import question
-from solvers.robust import decide_now, each_sample, scan
+from solvers.robust import decide_now
 from solvers.robust.boxes import robust_boxes
+from solvers.robust.searches import each_sample, scan
 
 KINDS = {"a": "arndale-gpu-choi2014", "n": "nuc-gpu-choi2014", "p": "pandaboard-choi2014"}
 WITH_A_HOST: dict[str, Any] = {

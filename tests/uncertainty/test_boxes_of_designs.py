@@ -23,9 +23,10 @@ from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
 from solvers import boxes
 from solvers.answer import answer
-from solvers.robust import decide_now, robust_ways
+from solvers.robust import decide_now
 from solvers.robust.boxes import box_lines, robust_boxes
 from solvers.robust.decide_now import answer_now
+from solvers.robust.searches import robust_ways
 
 MACHINE = {n: float(machines.get("balanced").parameters[n]) for n in plain.PARAMETERS}
 POWER: dict[str, Any] = {

@@ -34,10 +34,12 @@ from scenarios.uncertainty.promises import promises
 from solvers import work
 from solvers.answer import answer
 from solvers.geometric.kernel import gp
-from solvers.robust import chances, decide_now, losses, robust_conflicts
+from solvers.robust import decide_now, losses
+from solvers.robust.explaining import robust_conflicts
 from solvers.robust.masters import at_points
 from solvers.robust.masters import failing as failing_programs
 from solvers.robust.masters.master import Master
+from solvers.robust.searches import chances
 
 
 def failing(worlds: Worlds, found: Solution, *names: str) -> int:

@@ -13,7 +13,7 @@ from formulations.uncertainty import world_cuts
 from formulations.uncertainty.worlds import judged
 from results.solution import Status
 from solvers.geometric.kernel import gp
-from solvers.robust import chances
+from solvers.robust.searches import chances
 
 
 def test_programs_prove_what_boxes_prove(monkeypatch: pytest.MonkeyPatch):

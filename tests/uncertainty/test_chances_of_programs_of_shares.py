@@ -19,7 +19,7 @@ from results.solution import Status
 from scenarios.question import Question
 from scenarios.questions import question
 from solvers.robust.masters import program_chances, robust_program
-from solvers.robust.robust_ways import found_by
+from solvers.robust.searches.robust_ways import found_by
 
 BLOCKS: dict[str, Any] = {
     "model": "blocks",

@@ -12,7 +12,7 @@ from scipy.stats import qmc
 
 import dse
 from results.solution import Status
-from solvers.robust import scan
+from solvers.robust.searches import scan
 
 SAMPLES = 16
 LOADS = 1 + 2 * qmc.Sobol(1, scramble=True, rng=np.random.default_rng(0)).random(SAMPLES)[:, 0]

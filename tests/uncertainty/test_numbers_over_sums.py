@@ -15,8 +15,9 @@ from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import judged
 from results.solution import Status
 from scenarios.questions import question
-from solvers.robust import decide_now, scan
+from solvers.robust import decide_now
 from solvers.robust.masters import program_chances, robust_program
+from solvers.robust.searches import scan
 
 KINDS = {"a": "arndale-gpu-choi2014", "n": "nuc-gpu-choi2014", "p": "pandaboard-choi2014"}
 

@@ -10,7 +10,7 @@ import pytest
 import dse
 from formulations.row_keys import RowKey
 from results.solution import Solution, Status
-from solvers.robust import robust_conflicts
+from solvers.robust.explaining import robust_conflicts
 from solvers.robust.masters import failing
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.masters.master import Master
@@ -52,7 +52,7 @@ def _without_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
     def searched(*_: object) -> None:
         raise AssertionError("boxes of designs were searched")
 
-    monkeypatch.setattr(robust_conflicts, "_feasible_value", searched)
+    monkeypatch.setattr(robust_conflicts, "feasible_value", searched)
 
 
 @pytest.mark.usefixtures("_without_boxes")

@@ -17,9 +17,10 @@ from scenarios.distributions import Marginal, Uncertain
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import listed
 from scenarios.uncertainty.promises import promises
-from solvers.robust import chances, decide_now, scan
+from solvers.robust import decide_now
 from solvers.robust.decide_now import answer_now
 from solvers.robust.robust_answers import Asked, answered
+from solvers.robust.searches import chances, scan
 
 
 def roofline(uncertain: dict[str, Any]) -> Any:

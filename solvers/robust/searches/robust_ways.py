@@ -17,10 +17,10 @@ from formulations.uncertainty.worlds import judged
 from results.solution import Status
 from solvers import designs
 from solvers.outcome import Outcome
-from solvers.robust import chances, each_sample, robust_ratios, scan
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.masters import ends, robust_geometric, robust_program
 from solvers.robust.masters.robust_geometric import Found
+from solvers.robust.searches import chances, each_sample, robust_ratios, scan
 
 
 def found_by(wanted: Wanted, *, tied: bool = True, known: Found | None = None) -> Found:

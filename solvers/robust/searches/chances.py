@@ -35,11 +35,11 @@ from solvers import designs
 from solvers.geometric.kernel import gp
 from solvers.mechanisms import conflicts
 from solvers.outcome import Outcome
-from solvers.robust import each_sample
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.masters import at_points, failing, levels, program_chances, robust_geometric
 from solvers.robust.masters.master import EASED
 from solvers.robust.masters.robust_geometric import Found
+from solvers.robust.searches import each_sample
 
 MOST_NAMES = 64
 FEW_SAMPLES = 16

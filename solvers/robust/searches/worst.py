@@ -18,7 +18,7 @@ from scenarios.question import Decision
 from solvers import boxes, designs
 from solvers.designs import Table
 from solvers.explaining import subsets
-from solvers.robust import scan
+from solvers.robust.searches import scan
 
 SCATTERED_IN_WORLDS, JUDGED_IN_WORLDS = 256, 500_000
 """Designs that are judged before limits are searched, and in how many worlds all of them together at most."""

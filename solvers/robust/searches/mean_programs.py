@@ -1,8 +1,8 @@
 """Programs below the mean of a ratio of sums over many worlds, of many nodes of a search together.
 
-On a node each world's divisor is replaced by a line in z (see ``solvers.robust.robust_ratios``), so that the mean is a
-sum of terms of all worlds. Worlds whose lines have nearly the same slopes are added up, so that a program has some
-dozens of terms however many worlds there are.
+On a node each world's divisor is replaced by a line in z (see ``robust_ratios``), so that the mean is a sum of terms of
+all worlds. Worlds whose lines have nearly the same slopes are added up, so that a program has some dozens of terms
+however many worlds there are.
 """
 
 from __future__ import annotations

@@ -47,14 +47,14 @@ from solvers.geometric.programs.multipliers import held_whole
 from solvers.geometric.programs.nodes import Nodes, Relaxed
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.outcome import Outcome
-from solvers.robust import mean_programs
 from solvers.robust.boxes.first_order import FELT_MULTIPLIER, INDEPENDENT
 from solvers.robust.boxes.robust_boxes import UNTIED
 from solvers.robust.masters import at_points
 from solvers.robust.masters.at_points import Optima
 from solvers.robust.masters.master import WORLD_BROKEN, Master, Round, grow, in_first, middle_design
 from solvers.robust.masters.robust_geometric import Found, needed_worlds
-from solvers.robust.mean_programs import Coefficients, Lines
+from solvers.robust.searches import mean_programs
+from solvers.robust.searches.mean_programs import Coefficients, Lines
 
 NODES = 600
 RATIO_NODES_AT_ONCE = 16

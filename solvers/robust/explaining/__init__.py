@@ -1,0 +1,1 @@
+"""Why no design holds in many worlds: minimal sets of limits that conflict, and the values that would do."""
