@@ -174,6 +174,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
         ("uncertain", some_of(list(_unsure(told)), MOST_NAMES_SAID)),
         ("sampled", told["uncertain"].get("uncertain.sampling", "")),
         ("judged by", _judged(told["uncertain"])),
+        ("promised", "\n".join(_promised(told["uncertain"]))),
         ("grid", f"{axes} = {told['points']} points" if axes else ""),
         ("goes", _way_words(told)),
         ("next", f"dse {_for_file(told['command'], file)}"),
@@ -185,6 +186,15 @@ def _unsure(told: dict[str, Any]) -> Iterator[str]:
     head = "uncertain."
     rest = {f"{head}sampling", f"{head}correlation"}
     return (n.removeprefix(head) for n in told["uncertain"] if n.startswith(head) and n not in rest)
+
+
+def _promised(told: Mapping[str, str]) -> Iterator[str]:
+    """Go through what is said of limits over the samples, those that hold together by the names of all."""
+    head = "limits."
+    for name, text in told.items():
+        limit = name.removeprefix(head).removesuffix(".probability").removesuffix(".worst")
+        if name.startswith(head):
+            yield text if limit == "joint" else f"{limit}: {text}"
 
 
 def _way_words(told: dict[str, Any]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dse.machines import derivation, held, settings, values
 from dse.machines.figures import FIGURES
@@ -19,6 +20,8 @@ from dse.names import UnknownName, did_you_mean, unknown
 from dse.system import files
 from dse.system.records import dataclass
 
+K = TypeVar("K")
+V = TypeVar("V")
 _SUFFIX = ".toml"
 _KEYS = (
     *("title", "source", "notes", "evidence", "year", "rate"),
@@ -204,9 +207,11 @@ def _from_file(path: str) -> Machine:
 
 @lru_cache(maxsize=256)
 def parse(name: str, text: str) -> Machine:
-    """Read a machine file's text; raises ValueError where it is none (TOML's and units' errors are such)."""
+    """Read a machine file's text; raises ValueError where it is none (TOML's and units' errors are such).
+
+    What is wrong with its keys and values is told together.
+    """
     data = files.toml(text)
-    _refuse_unknown_keys(data)
     stated, menu = data.get("parameters", {}), data.get("settings", [])
     figures = data.get("figures", {})
     listed = stated or menu or figures or "figures_of" in data
@@ -214,12 +219,24 @@ def parse(name: str, text: str) -> Machine:
         raise ValueError("it has no [parameters.NAME] tables with a value, no [figures] and no [[settings]]")
     if not isinstance(figures, dict):
         raise ValueError("figures are a table: write [figures]")  # noqa: TRY004
-    evidence = values.kind(data.get("evidence", ""))
-    shown = _figures_of(data.get("figures_of")) | {
-        k: _figure_of_file(k, e, evidence) for k, e in figures.items()
-    }
+    mistakes: list[str] = []
+    evidence, year, shown, fit = "", None, dict[str, Value](), dict[str, Any]()
+    _each(dict.fromkeys(data), lambda key, _: _refuse_unknown_key(key), mistakes)
+    with _noted(mistakes):
+        evidence = values.kind(data.get("evidence", ""))
+    with _noted(mistakes):
+        year = _year(data.get("year"))
+    with _noted(mistakes):
+        fit = _fit_of_file(data.get("fit"))
+    with _noted(mistakes):
+        shown = _figures_of(data.get("figures_of"))
+    shown |= _each(figures, lambda k, e: _figure_of_file(k, e, evidence), mistakes)
     rate = str(data.get("rate", ""))
-    own = _parameters_of_file(stated, evidence)
+    own = _parameters_of_file(stated, evidence, mistakes)
+    settable = _each(dict(enumerate(menu)), lambda _, entry: _setting_of_file(entry), mistakes)
+    if mistakes:
+        several = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else ""
+        raise ValueError("\n      ".join(filter(None, [several, *mistakes])))
     derived = derivation.parameters(shown, rate, {k: float(v.value) for k, v in own.items()})
     found = derived | derivation.owned(shown) | own
     return Machine(
@@ -230,35 +247,53 @@ def parse(name: str, text: str) -> Machine:
         provenance={k: v.source for k, v in found.items()},
         doubts={k: v.doubt for k, v in found.items() if v.doubt},
         notes=str(data.get("notes", "")),
-        settings=tuple(_setting_of_file(entry) for entry in menu),
+        settings=tuple(settable.values()),
         evidence={k: v.evidence for k, v in found.items()},
         intervals={k: v.interval for k, v in found.items() if v.interval is not None},
         figures=shown,
-        year=_year(data.get("year")),
+        year=year,
         rate=rate,
-        **_fit_of_file(data.get("fit")),
+        **fit,
     )
 
 
-def _refuse_unknown_keys(data: Mapping[str, Any]) -> None:
+@contextmanager
+def _noted(mistakes: list[str]) -> Iterator[None]:
+    """Note what is wrong with a part of a file, and go on with the others."""
+    try:
+        yield
+    except ValueError as error:
+        mistakes.append(str(error))
+
+
+def _each(entries: Mapping[K, Any], read: Callable[[K, Any], V], mistakes: list[str]) -> dict[K, V]:
+    """Read the entries of a table; what is wrong with one of them is noted, and it is left out."""
+    found: dict[K, V] = {}
+    for key, entry in entries.items():
+        with _noted(mistakes):
+            found[key] = read(key, entry)
+    return found
+
+
+def _refuse_unknown_key(key: str) -> None:
     """Raise ValueError for a key at the top of a machine file that nothing reads."""
-    for key in data:
-        if key in _KEYS:
-            continue
-        if machine_parameter(key) is not None:
-            raise ValueError(f"{key} is a machine parameter: write it under [parameters]")
-        if key in FIGURES:
-            raise ValueError(f"{key} is a figure of a data sheet: write it under [figures]")
-        raise ValueError(
-            f"a machine file has no {key!r}{did_you_mean(key, _KEYS)}; it has {', '.join(_KEYS)}"
-        )
+    if key in _KEYS:
+        return
+    if machine_parameter(key) is not None:
+        raise ValueError(f"{key} is a machine parameter: write it under [parameters]")
+    if key in FIGURES:
+        raise ValueError(f"{key} is a figure of a data sheet: write it under [figures]")
+    raise ValueError(f"a machine file has no {key!r}{did_you_mean(key, _KEYS)}; it has {', '.join(_KEYS)}")
 
 
-def _parameters_of_file(stated: Mapping[str, Any], evidence: str) -> dict[str, Value]:
+def _parameters_of_file(stated: Mapping[str, Any], evidence: str, mistakes: list[str]) -> dict[str, Value]:
     """Read what a file states of parameters; sizes in bytes are counted in words of the size that it states too."""
-    size = _parameter("word_size", stated["word_size"], evidence).value if "word_size" in stated else None
-    words = size if isinstance(size, float) else None
-    return {k: _parameter(k, e, evidence, words) for k, e in stated.items()}
+    size = {k: e for k, e in stated.items() if k == "word_size"}
+    own = _each(size, lambda k, e: _parameter(k, e, evidence), mistakes)
+    # a size that cannot be read is told once, and not again of all that is counted in it
+    words = float(own["word_size"].value) if own else (8.0 if size else None)
+    rest = {k: e for k, e in stated.items() if k not in size}
+    return own | _each(rest, lambda k, e: _parameter(k, e, evidence, words), mistakes)
 
 
 def _fit_of_file(fit: Any) -> dict[str, Any]:

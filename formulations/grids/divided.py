@@ -82,9 +82,26 @@ def alike(question: Question, x: Mapping[str, Any]) -> tuple[Indices, Indices]:
     numbers = (*x.values(), *question.given.values())
     columns = [plain(v).reshape(-1) for v in numbers if isinstance(v, Many | np.ndarray)]
     count = max((shape(question) or (1,))[0], *map(np.size, columns), 1)
-    rows = np.stack([np.broadcast_to(c, (count,)) for c in (np.zeros(1), *columns)])
-    order = np.lexsort(rows[::-1])
-    new = np.append(True, (rows[:, order[1:]] != rows[:, order[:-1]]).any(axis=0))
+    return _kinds(np.stack([np.broadcast_to(c, (count,)) for c in (np.zeros(1), *columns)]))
+
+
+def same_programs(c: Canonical, *further: Array) -> tuple[Indices, Indices]:
+    """Tell points apart by their programs: the first of each kind, and which kind each point is of.
+
+    Where the goal is set aside (``aimed``, ``any_design``) programs do not depend on what only the goal depends on.
+    ``further``: numbers of the points that count, too.
+    """
+    rows = np.concatenate([c.logc, c.low, c.high, *(d.logc for d in c.divisors), *further], axis=1)
+    return _kinds(rows[:, (rows != rows[:1]).any(axis=0)].T)
+
+
+def _kinds(numbers: Array) -> tuple[Indices, Indices]:
+    """Tell columns apart that differ: the first of each kind, in order, and which kind each is of."""
+    count = numbers.shape[1]
+    if not len(numbers):
+        return np.zeros(min(count, 1), np.intp), np.zeros(count, np.intp)
+    order = np.lexsort(numbers[::-1])
+    new = np.append(True, (numbers[:, order[1:]] != numbers[:, order[:-1]]).any(axis=0))
     which = np.empty(count, np.intp)
     which[order] = np.cumsum(new) - 1
     return order[new], which

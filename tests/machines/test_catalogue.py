@@ -150,3 +150,18 @@ def test_a_file_without_a_word_size_is_told_to_give_one(tmp_path: Path):
 def test_a_key_of_a_file_that_nobody_reads_is_a_mistake(text: str, said: str, tmp_path: Path):
     with pytest.raises(machines.MachineError, match=said):
         machines.get(written(tmp_path, text))
+
+
+def test_all_mistakes_of_a_machine_file_are_told_together(tmp_path: Path):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'titel = "mine"\nevidence = "guess"\nyear = 20\n[parameters]\nword_size = "9 kg"\nline_size = "64 byte"\n'
+        'time_per_flop = "1 W"\nenergy = 3\n[figures]\nmemorysize = "3 GB"\n[[settings]]\nclocks = "1 GHz"\n'
+    )
+    with pytest.raises(machines.MachineError) as told:
+        machines.get(file)
+    lines = str(told.value).splitlines()
+    assert lines[0].endswith("8 mistakes")
+    parts = ("titel", "evidence", "year", "memorysize", "word_size", "time_per_flop", "'energy'", "clocks")
+    assert len(lines) == 9
+    assert all(any(part in line for line in lines[1:]) for part in parts)

@@ -345,7 +345,8 @@ def _refuted(
     names = geometric_conflicts.limit_names(batch.problem)
     if not points.size:
         return names, np.zeros((batch.size, len(names)), bool)
-    members, found = first_minimal([Oracle(batch, points, names, solve)], why=why)
+    first, which = geometric_conflicts.alike(batch, points)
+    members, found = (x[which] for x in first_minimal([Oracle(batch, points[first], names, solve)], why=why))
     conflict = np.zeros((batch.size, len(names)), bool)
     status[points[found]] = STATUS_CODES[Status.INFEASIBLE]
     conflict[points[found]] = members[found]

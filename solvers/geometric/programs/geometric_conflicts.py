@@ -312,6 +312,15 @@ class Oracle:
         return r.y, np.asarray(r.status == gp.OPTIMAL)
 
 
+def alike(batch: Batch, points: Indices) -> tuple[Indices, Indices]:
+    """Tell points apart by their limits: the first of each kind, and which kind each is of.
+
+    Why points of one kind have no design is the same: what only the goal depends on plays no part.
+    """
+    (c, near), (_, far) = (_boxed(b, points) for b in (batch, batch.farther()))
+    return divided.same_programs(c, near.low, near.high, far.low, far.high)
+
+
 def _boxed(batch: Batch, points: Indices) -> Boxed:
     c = divided.any_design(divided.take(batch.arrays, points))
     low, high = (end[points] for end in batch.box(own=False))

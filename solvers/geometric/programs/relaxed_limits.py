@@ -297,5 +297,7 @@ def _box(b: Batch, points: Indices, own: int, *, any_value: bool, within: tuple[
 def _least_in_box(c: Canonical, box: Box, solve: Solver) -> tuple[Codes, Array, Array]:
     """Status, the least log goal and a design of every point in a box; infinite where none is known."""
     c = replace(c, low=box[0], high=box[1], allowed=box[2])
-    r = branch.dividing(c, solve, value_only=True, gap=FEASIBLE_VALUE_GAP)
-    return r.status, r.value, r.y
+    # what only the user's goal depends on plays no part
+    first, which = divided.same_programs(c)
+    r = branch.dividing(divided.take(c, first), solve, value_only=True, gap=FEASIBLE_VALUE_GAP)
+    return r.status[which], r.value[which], r.y[which]
