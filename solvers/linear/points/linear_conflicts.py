@@ -190,10 +190,11 @@ def _least_factor_at_points(p: Program, which: int, asked: Bools) -> Array:
     )
     n = Rows(fewer, asked)
     divisor = n.ratio[1] if is_ratio(*n.ratio) else None
-    # of whole numbers that nothing tells apart the first stands for all
-    forms = np.concatenate([n.rows, *(f[:, None] for f in n.ratio)], axis=1)[..., :-1]
-    first = np.unique(forms.reshape(-1, forms.shape[-1]), axis=1, return_index=True)[1]
-    n.high = np.where(~p.boxed | np.isin(np.arange(len(p.columns)), first), n.high, n.low)
+    if p.boxed.any():
+        # of whole numbers that nothing tells apart the first stands for all
+        forms = np.concatenate([n.rows, *(f[:, None] for f in n.ratio)], axis=1)[..., :-1]
+        first = np.unique(forms.reshape(-1, forms.shape[-1]), axis=1, return_index=True)[1]
+        n.high = np.where(~p.boxed | np.isin(np.arange(len(p.columns)), first), n.high, n.low)
     found = mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [n.cost], len(n.rows), under=[divisor])
     y, bound = n.divide(found.u, found.y, found.bound)
     n.keep(p.integer, found.u)
