@@ -200,8 +200,11 @@ def has_asked_gaps(d: Decision) -> bool:
 
 
 def with_asked_gaps(question: Question) -> tuple[str, ...]:
-    """Name what the user wants whole or from a list, which is a limit; what is so by its nature is nobody's limit."""
-    nature = {u.name for u in question.model.unknowns}
+    """Name what the user wants whole or from a list, which is a limit; what is so by its nature is nobody's limit.
+
+    Nothing lies between two entries of a model's menu.
+    """
+    nature = {u.name for u in question.model.unknowns} | {q.name for q in question.model.inputs if q.menu}
     return tuple(d.name for d in question.decide if has_asked_gaps(d) and d.name not in nature)
 
 

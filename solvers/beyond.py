@@ -1,17 +1,19 @@
-"""What is beyond the ends that only a search has: boxes that cover it, and whether limits leave anything there."""
+"""What is beyond the ends that only a search has, or beyond floats: whether limits leave anything there."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from dse.system.arrays import Array
+from dse.models.arithmetic import CannotTake
+from dse.system.arrays import Array, Bools
 from formulations import evaluation
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
+from solvers import boxes
 from solvers.boxes import Space, space, tighten
 
 
@@ -79,3 +81,16 @@ def _with_side(ends: Array, j: int, end: float) -> Array:
     found = ends.copy()
     found[j] = end
     return found
+
+
+def surely_broken(question: Question, x: Mapping[str, Array]) -> Bools:
+    """Tell of which designs (a number of each for every decided quantity) intervals prove that they break a limit.
+
+    So of what floats cannot evaluate it may be known all the same.
+    """
+    every = np.stack([x[d.name] for d in question.decide], axis=1)
+    try:
+        e = boxes.enclose(question, every, every)
+    except (CannotTake, ArithmeticError):
+        return np.zeros(len(every), bool)
+    return np.asarray((e.low[: len(e.keys)] > 1.0 + HOLDS).any(axis=0))

@@ -99,6 +99,8 @@ def _certainly_lost(t: Table, near: Question, ratios: Mapping[RowKey, Any], unkn
     # without a value by 0/0 or the logarithm of what is negative it is not a design
     if not designs.size or not evaluation.beyond_floats(near, t.take(designs).x):
         return np.zeros(len(unknown), dtype=bool)
+    if len(unknown) == 1 and not divided.shape(near):
+        unknown[:, designs] &= ~beyond.surely_broken(near, t.take(designs).x)
     return np.asarray(unknown.any(axis=1))
 
 

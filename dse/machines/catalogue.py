@@ -233,7 +233,7 @@ def parse(name: str, text: str) -> Machine:
     shown |= _each(figures, lambda k, e: _figure_of_file(k, e, evidence), mistakes)
     rate = str(data.get("rate", ""))
     own = _parameters_of_file(stated, evidence, mistakes)
-    settable = _each(dict(enumerate(menu)), lambda _, entry: _setting_of_file(entry), mistakes)
+    settable = _each(dict(enumerate(menu)), _setting_of_file, mistakes)
     if mistakes:
         several = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else ""
         raise ValueError("\n      ".join(filter(None, [several, *mistakes])))
@@ -337,10 +337,13 @@ def _year(year: Any) -> int | None:
     return year
 
 
-def _setting_of_file(entry: Any) -> Mapping[str, Any]:
+def _setting_of_file(place: int, entry: Any) -> Mapping[str, Any]:
     if not isinstance(entry, dict):
         raise ValueError("settings are tables: write [[settings]]")  # noqa: TRY004
-    found = settings.read(entry)
+    try:
+        found = settings.read(entry)
+    except ValueError as error:
+        raise ValueError(f"settings[{place}]: {error}") from None
     for k in found.keys() & settings.QUANTITIES.keys():
         values.inside(settings.QUANTITIES[k], found[k])
     return found

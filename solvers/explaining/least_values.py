@@ -14,8 +14,9 @@ from formulations.row_keys import RowKey
 from scenarios.question import Decision, Objective, Question, has_asked_gaps
 from solvers import boxes
 from solvers.mechanisms.sensitivity import with_limit
+from solvers.mechanisms.why import given_way
 from solvers.nonlinear import methods, search
-from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
+from solvers.outcome import FAILED, OPTIMAL
 
 Least = Callable[[Question, int], tuple[Codes, Array]]
 
@@ -24,20 +25,28 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
     """Return the values of one limit that would make a question at N points feasible with all others kept.
 
     Infinite where none does, NaN where that is not known. ``least`` minimises the objective of a question at so many
-    points: how each search ended, and the least values. For a limit on both sides the upper side is tried first. A
+    points: how each search ended, and the least values. Of a limit with two ends that counts which has to give less. A
     variable's bound is first moved with its whole numbers, powers or listed values kept; only where none of them does,
     it may have any value: between its bounds, else the nearest one beyond them.
     """
     found, left = np.full(count, np.inf), np.arange(count)
-    for relaxed, goal in _relaxations(question, name):
+    for together in _relaxations(question, name):
         if not left.size:
             break
-        asked = replace(divided.at(relaxed, left), objectives=(goal,))
-        status, value = least(asked, left.size)
-        met = status == OPTIMAL
-        found[left[met]] = value[met]
-        found[left[status == FAILED]] = np.nan
-        left = left[status == INFEASIBLE]
+        of = divided.at(question, left)
+        value, gives, open_ones = (
+            np.full(left.size, np.inf),
+            np.full(left.size, np.inf),
+            np.zeros(left.size, bool),
+        )
+        for relaxed, goal in together:
+            status, level = least(replace(divided.at(relaxed, left), objectives=(goal,)), left.size)
+            open_ones |= status == FAILED
+            factor = given_way(of, name, level)
+            nearer = (status == OPTIMAL) & ((factor < gives) | np.isinf(value))
+            value, gives = np.where(nearer, level, value), np.where(nearer, factor, gives)
+        found[left] = np.where(open_ones, np.nan, value)
+        left = left[np.isinf(found[left])]
     return found
 
 
@@ -57,21 +66,25 @@ def at_designs(question: Question, x: Array) -> Array:
     return np.broadcast_to(np.asarray(value, float), len(x))
 
 
-def _relaxations(question: Question, name: str) -> list[tuple[Question, Objective]]:
-    """Questions with one side of the limit open, each with what then measures how far it has to move."""
+def _relaxations(question: Question, name: str) -> list[list[tuple[Question, Objective]]]:
+    """Questions with one side of the limit open, each with what then measures how far it has to move.
+
+    Those of the sides stand together, of which any will do; what follows is for where none of these does.
+    """
     low, high = evaluation.bounds(question).get(name, (None, None))
-    out = [
+    sides = [
         (with_limit(question, RowKey(name, side), None), Objective(name, maximize=side == "min"))
         for side, end in (("max", high), ("min", low))
         if end is not None
     ]
+    out = [sides]
     for i, d in enumerate(question.decide):
         if d.name == name and has_asked_gaps(d):
             for free, goal in without_gaps(d):
                 decide = (*question.decide[:i], free, *question.decide[i + 1 :])
-                out.append((replace(question, decide=decide), goal))
+                out.append([(replace(question, decide=decide), goal)])
     if any(own.name == name for own in question.model.limits):
-        out.append((replace(question, waive=question.waive | {name}), Objective(name)))
+        out.append([(replace(question, waive=question.waive | {name}), Objective(name))])
     return out
 
 

@@ -196,15 +196,21 @@ def why_listed(
 def listed_value(
     t: Table, at: Mapping[str, Any], ratios: Mapping[RowKey, Any], name: str, shape: tuple[int, int]
 ) -> Array:
-    """The feasible value of a limit, at every point, by the designs of a table (see ``feasible_value``)."""
-    found = np.full(shape[0], np.inf)
+    """The feasible value of a limit, at every point, by the designs of a table (see ``feasible_value``).
+
+    Of a limit with two ends that counts which has to give less.
+    """
+    found, gives = np.full((2, shape[0]), np.inf)
     for key in sorted(k for k in ratios if k.name == name):
         held = enumeration.excess(ratios, shape, but=key) <= HOLDS
         of_it = ratios[key] if key.side == "model" else {**t.question.given, **t.x, **at}[name]
         value = enumeration.full(of_it, shape)
         sign = -1.0 if key.side == "min" else 1.0
-        best = np.where(held & ~np.isnan(value), sign * value, np.inf).min(axis=1, initial=np.inf)
-        found = np.where(np.isfinite(found), found, np.where(np.isfinite(best), sign * best, np.inf))
+        there = held & ~np.isnan(value)
+        best = np.where(there, sign * value, np.inf).min(axis=1, initial=np.inf)
+        least = np.where(there, enumeration.full(ratios[key], shape), np.inf).min(axis=1, initial=np.inf)
+        nearer = np.isfinite(best) & ((least < gives) | np.isinf(found))
+        found, gives = np.where(nearer, sign * best, found), np.where(nearer, least, gives)
     return found
 
 

@@ -366,14 +366,16 @@ def _broken(asked: Asked, solution: Solution, ratios: Mapping[RowKey, Array]) ->
         k.name: float(ratios[k][i]) if k.name in own else solution.limits[evaluation.label(k, ratios)].value
         for k, i in broken.items()
     }
-    first = next(iter(would))
     # of what may fail the value that does is not that of the worst sample
     told = explained(robust_conflicts.why(asked.wanted)) if asked.promised else None
     text = "; ".join(_where(worlds, k, i) for k, i in broken.items())
     return dataclasses.replace(
         solution,
         status=Status.INFEASIBLE,
-        conflict={first: would[first]} if told is None else told.feasible_values,
+        # where several are broken no value of one of them would do
+        conflict=(would if len(would) == 1 else dict.fromkeys(would))
+        if told is None
+        else told.feasible_values,
         conflicts=tuple((n,) for n in would) if told is None else told.minimal,
         certificate=f"evaluated; {text}",
     )

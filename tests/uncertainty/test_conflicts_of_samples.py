@@ -201,3 +201,60 @@ def test_what_no_program_can_state_is_asked_otherwise() -> None:
     assert near is not None
     assert dse.solve({**asked, "limits": {"noisy": {"max": near * (1 + 1e-9)}}}).status is Status.OPTIMAL
     assert dse.solve({**asked, "limits": {"noisy": {"max": near * 0.999}}}).status is Status.INFEASIBLE
+
+
+SETTINGS = [
+    {
+        "name": name,
+        "core_frequency": 8e8,
+        "memory_frequency": frequency,
+        "energy_per_flop": 5e-11,
+        "energy_per_byte": energy,
+        "constant_power": power,
+    }
+    for name, frequency, energy, power in (("s1", 8e8, 2e-10, 8.0), ("s2", 4e8, 4e-10, 5.0))
+]
+
+
+@pytest.mark.parametrize("uncertain", [False, True])
+def test_a_menu_of_settings_is_nobodys_limit(*, uncertain: bool) -> None:
+    """Time of a phase is the longer of those of its flops and its bytes; both settings stay below 63 GFLOPS."""
+    flops = [5e9, 1e10, 2e10] if uncertain else [1e10]
+    said: dict[str, Any] = {
+        "model": "dvfs",
+        "machine": {"flops_per_cycle": 100, "bytes_per_cycle": 16, "settings": SETTINGS},
+        "given": {
+            "phases": [
+                {"name": "p0", "flops": 5e10, "bytes": 1e9},
+                {"name": "p1", "flops": 1e10, "bytes": 5e9},
+            ]
+        },
+        "decide": {"setting": {}},
+        "objective": {"minimize": "energy"},
+        "limits": {"performance": {"min": 63e9}},
+    }
+    if uncertain:
+        said["uncertain"] = {"phases.p1.flops": {"values": flops}, "sampling": {"samples": 4}}
+        said["objective"]["measure"] = "mean"
+    found = dse.solve(said)
+    least = min((5e10 + f) / (max(5e10 / 8e10, 1e9 / 12.8e9) + max(f / 8e10, 5e9 / 12.8e9)) for f in flops)
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("performance",),)
+    assert found.conflict["performance"] == pytest.approx(least, rel=1e-9)
+
+
+def test_of_several_limits_that_nothing_decided_breaks_no_value_alone_does() -> None:
+    said = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e12, "bytes": 1e12},
+        "uncertain": {"flops": {"uniform": [0.5e12, 1.5e12]}, "sampling": {"samples": 4}},
+        "objective": {"minimize": "energy", "measure": "mean"},
+        "limits": {"time": {"max": 1.0}, "energy": {"max": 10.0}},
+    }
+    found = dse.solve(said)
+    assert found.conflicts == (("time",), ("energy",))
+    assert found.conflict == {"time": None, "energy": None}
+    one = dse.solve({**said, "limits": {"time": {"max": 1.0}}})
+    kept = dse.solve({**said, "limits": {"time": {"max": one.conflict["time"] * (1 + 1e-9)}}})
+    assert kept.status is Status.EVALUATED

@@ -27,7 +27,7 @@ from solvers.robust.searches.robust_ways import of_some_limits
 def feasible_value(wanted: Wanted, name: str, names: frozenset[str], unknown: set[str]) -> float | None:
     """The value of one limit at which, all else kept, some design holds in every world.
 
-    Of two ends one gives and the other stays: the upper one first, as for a question without worlds. Where a search
+    Of two ends one gives and the other stays: the upper one first. Where a search
     decides nothing, or less than the best, the name joins ``unknown``.
     """
     ends_of_limit = ends_of(wanted.worlds, name)
