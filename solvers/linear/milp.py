@@ -295,13 +295,21 @@ def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> R
         if found.u is None:
             return Result(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)
         if under @ found.u <= 0.0 or cost @ found.u >= -RATIO_CLOSED * size:
-            # the start need not meet the rows of n, and what was found does
-            u = found.u if u is start else u
+            if u is start:
+                # it need not meet the rows of n; of what does, 0 / 0 is no ratio
+                u = found.u if under @ found.u > 0.0 else _widest(n, goal, under, u)
             break
         u = found.u
     bound = now + min(found.bound, 0.0) / _least_denominator(n, under, least_goal, found.bound, now)
     value = float(ratio_at(goal, under, u))
     return Result(End.FOUND, u, value, bound, found.multipliers, numbers=n, cost=cost)
+
+
+def _widest(n: Numbers, goal: Array, under: Array, u: Array) -> Array:
+    """A point with the greatest denominator of those whose ratio is that of ``u``; ``u`` where none has any."""
+    alike = n.with_rows(no_worse(goal, under, float(ratio_at(goal, under, u))))
+    found = highs.minimise(alike, -under, worse=-math.inf).u
+    return u if found is None or under @ found <= 0.0 else found
 
 
 def _least_denominator(n: Numbers, under: Array, least_goal: float, lost: float, now: float) -> float:

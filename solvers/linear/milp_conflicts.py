@@ -13,28 +13,25 @@ from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Maximum
-from formulations.arithmetics.many import plain
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.programs.program import Program, branches, of_limits, program
-from formulations.programs.row_ends import refuted
+from formulations.programs.program import Program, of_limits, program
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question, without
 from solvers import boxes
-from solvers.judgement import bound_of
-from solvers.linear import highs, large_numbers, milp
+from solvers.linear import highs, milp
+from solvers.linear.least_misses import least_violation
 from solvers.linear.linear_program import End, Numbers, Result, constant_column
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, TO_NOTHING, feasible_values, singly
 from solvers.mechanisms.sensitivity import off_zero
 from solvers.mechanisms.why import Why, of_each
 
-ENOUGH_MISSED = 1e-7
-# no limit is missed by more; an end keeps the bound finite
-LARGEST_MISS = 1e9
 # a value of what has no end
 FAR = 1e12
 BEYOND_STANDSTILL = 1e-6
 """Relative margin added to the least value of a limit at which every design stands still."""
+STILL = 1e-6
+"""Of what one block or share comes to: less of what limits divide by is none, which the slack of a solver leaves."""
 STANDSTILL = 1e-3
 """Designs stand still if the objective's divisor is below this share of what it is with the margin."""
 
@@ -132,7 +129,8 @@ class _Known:
             if self._is_design(found.u, drop):
                 self.designs.append(found.u)
                 return CAN_HOLD
-            return self._by_ends(drop)
+            ratios = _ratios_of_nothing(self.p, found.u, drop)
+            return self._by_widest(n, drop, ratios) if ratios.any() else self._by_ends(drop)
         # of a linear program that is proved; of whole numbers only by a bound
         proved = (found.u is None and not n.integer.any()) or least_violation(self.p, drop=drop) > SLACK
         if found.end is End.INFEASIBLE and proved:
@@ -143,11 +141,30 @@ class _Known:
     def _is_design(self, u: Array, drop: Collection[str]) -> bool:
         """Whether a point of the program is a design.
 
-        Where an amount has no end no row says whether there is any of it: then the design is judged by the model.
+        Where an amount has no end no row says whether there is any of it: then the design is judged by the model. At
+        a standstill that costs nothing a ratio has no value.
         """
+        if _ratios_of_nothing(self.p, u, drop).any():
+            return False
         if not any(math.isinf(most) for *_, most in self.p.amounts):
             return True
         return _worst(without(self.p.question, drop), self.p.design(u)) <= 1.0 + HOLDS
+
+    def _by_widest(self, n: Numbers, drop: Collection[str], ratios: Bools) -> int:
+        """Whether some design holds the limits that are not left out, of which some ``ratios`` may be 0 / 0.
+
+        By the design in which what they divide by is greatest.
+        """
+        most = -self.p.denominators[ratios].sum(axis=0)
+        found = milp.least(self.p, n, most, constant_column(len(most)))
+        if found.u is None:
+            return NOT_KNOWN
+        if found.bound >= -STILL * np.abs(most).max():
+            return CANNOT_HOLD
+        if not self._is_design(found.u, drop):
+            return NOT_KNOWN
+        self.designs.append(found.u)
+        return CAN_HOLD
 
     def _by_ends(self, drop: Collection[str]) -> int:
         """Whether some design within the ends of a search holds the limits that are not left out."""
@@ -228,6 +245,13 @@ def attained(p: Program, key: RowKey, ratio: float) -> float:
     return more if at < STANDSTILL * beyond else ratio
 
 
+def _ratios_of_nothing(p: Program, u: Array, drop: Collection[str]) -> Bools:
+    """Which limits that are not left out are ratios of two forms that are both 0 at a design."""
+    named = np.array([k is not None and k.name not in drop for k in p.keys], dtype=bool)
+    divided = p.denominators[:, :-1].any(axis=1) & p.numerators[:, :-1].any(axis=1)
+    return np.asarray(named & divided & (p.denominators @ u <= milp.ABOVE_ZERO))
+
+
 def breaks(p: Program, u: Array, drop: Collection[str] = ()) -> bool:
     """Whether a point breaks a limit by more than counts: HiGHS lets rows be off by a share of their numbers.
 
@@ -266,54 +290,6 @@ def beyond_others(p: Program, drop: Collection[str] = ()) -> tuple[RowKey, float
     return None
 
 
-def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = ()) -> float:
-    """Proven lower bound of the largest amount by which some limit is missed, over all designs (0: none known).
-
-    A program of its own: every limit may give by the same multiple of its size (``sizes_of_rows``), which is minimised.
-    ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
-    """
-    kept, n = milp.kept_rows(p, drop, p.rows), milp.numbers(p, drop=drop, giving=True)
-    give, n = sizes_of_rows(p)[0][kept], replace(n, rows=n.rows - let_pass(p)[kept])
-
-    # designs that break a row by more than its size say no more
-    n, raw = milp.possible(p, n, give), n
-    most = math.inf if n is raw else 1.0
-
-    def least(of: Numbers) -> float:
-        # a term that can never be the largest leaves its branch empty: there the choice of the term gives, too
-        return min(
-            most,
-            *(
-                _violation(of.with_rows(extra), np.append(give, np.abs(extra).max(axis=1, initial=0.0)))
-                for extra in branches(p)
-            ),
-        )
-
-    # where even divisible numbers do not help, that is proved at once
-    divided = least(n.relaxed())
-    if divided > ENOUGH_MISSED or not whole or not n.integer.any():
-        return divided
-    # where only larger numbers would do, a search over whole ones proves nothing: floats do not hold its rows
-    return (
-        least(n)
-        if large_numbers.may_be_searched(n, lambda near: least(near.relaxed()) <= ENOUGH_MISSED)
-        else 0.0
-    )
-
-
-def let_pass(p: Program) -> Array:
-    """What judgement lets pass of rows (..., m, n + 1) of which no share is known; of a limit of 0 nothing is one."""
-    sizes, share = sizes_of_rows(p)
-    zero = np.array([_is_zero(p.question, key) for key in p.keys], dtype=bool)
-    return np.where((sizes > 0.0) & ~share & ~zero, SLACK, 0.0)[..., None] * np.abs(p.denominators)
-
-
-def _is_zero(question: Question, key: RowKey | None) -> bool:
-    """Whether a row says that something is at most 0."""
-    bound = bound_of(question, key) if key is not None and key.side == "max" else None
-    return bound is not None and bool(np.all(np.less_equal(plain(bound), 0.0)))
-
-
 def affine_feasibility(question: Question) -> int:
     """Whether limits that are all affine can hold together (see ``conflicts.Feasible``); of others it is not known.
 
@@ -349,46 +325,3 @@ def beyond_ends(p: Program) -> Program:
     searched = [isinstance(a, str) and evaluation.box(p.question, a).searched[0] for a in p.columns]
     low = np.select([largest, searched], [-np.inf, 0.0], p.low)
     return replace(p, low=low, high=np.where(largest, np.inf, p.endless))
-
-
-def share_missed(p: Program, missed: float) -> float | None:
-    """The share of its value by which every design breaks some limit, from ``least_violation``; None: not proved.
-
-    A multiple of a limit's size is a share only if the size is one number. Rows of amounts do not give although limits
-    may have made them, so that the designs that break these limits are not all in the program.
-    """
-    sizes, share = sizes_of_rows(p)
-    if p.amounts or missed >= LARGEST_MISS or not share[sizes > 0.0].all():
-        return None
-    # the inverse of a value below its limit: a ratio 1 + t of it is a share t / (1 + t) less
-    inverse = any(
-        k is not None and k.side == "min" and n[:-1].any() for k, n in zip(p.keys, p.numerators, strict=True)
-    )
-    return missed / (1.0 + missed) if inverse else missed
-
-
-def sizes_of_rows(p: Program) -> tuple[Array, Bools]:
-    """By what each row gives (0: not at all), and whether that is a share of the limit's value at every design."""
-    named = np.array([k is not None for k in p.keys], dtype=bool)
-    above, below = np.abs(p.numerators), np.abs(p.denominators)
-    # of a lower limit the value is below, where it is no inverse
-    above_first = np.array([k is not None and k.side == "min" for k in p.keys], dtype=bool) & _plain(above)
-    one = np.where(above_first | ~_plain(below), above[..., -1], below[..., -1])
-    share = (_plain(above) | _plain(below)) & (one > 0.0)
-    size = np.where(share, one, np.maximum(below.max(axis=-1, initial=0.0), milp.ABOVE_ZERO))
-    return np.where(named, size, 0.0), share
-
-
-def _plain(forms: Array) -> Bools:
-    """Which forms are one number for all designs."""
-    return np.asarray(~forms[..., :-1].any(axis=-1))
-
-
-def _violation(n: Numbers, give: Array) -> float:
-    found = highs.minimise(*n.eased(give, LARGEST_MISS))
-    missed = LARGEST_MISS if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0
-    if missed > SLACK:
-        return missed
-    # over numbers as large as 1e15 HiGHS' own slack hides what the ends of the numbers show
-    near = np.column_stack([n.rows[:, :-1], n.rows[:, -1] - highs.NEAR_MISS * give])
-    return highs.NEAR_MISS if refuted(near, n.low, n.high, n.integer) else missed

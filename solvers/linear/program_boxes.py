@@ -36,7 +36,7 @@ from formulations.tolerances import SLACK
 from results.solution import Status
 from scenarios.question import HALVINGS, Decision, Question
 from solvers import designs, judgement
-from solvers.linear import levels, milp, milp_conflicts, programs
+from solvers.linear import least_misses, levels, milp, programs
 from solvers.linear.linear_program import End, Result
 from solvers.outcome import Outcome
 
@@ -324,11 +324,11 @@ class _Search:
         found = milp.least(p, n, *aim)
         if found.end is not End.INFEASIBLE:
             return found
-        if milp_conflicts.least_violation(p, whole=bool(p.integer.any())) > SLACK:
+        if least_misses.least_violation(p, whole=bool(p.integer.any())) > SLACK:
             return replace(found, bound=math.inf)
         # too little is missed for a proof: what designs come to that miss as little, of whole numbers by rounding
         rows = n.rows.copy()
-        rows[:, -1] -= 2.0 * SLACK * milp_conflicts.sizes_of_rows(p)[0]
+        rows[:, -1] -= 2.0 * SLACK * least_misses.sizes_of_rows(p)[0]
         eased = milp.least(p, replace(n, rows=rows), *aim)
         return eased if p.integer.all() else replace(found, bound=eased.bound)
 

@@ -14,7 +14,7 @@ from formulations.programs.program import Program, branch_count
 from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
 from solvers import designs, judgement
-from solvers.linear import highs, milp, milp_conflicts, milp_explained, milp_ties
+from solvers.linear import highs, least_misses, milp, milp_conflicts, milp_explained, milp_ties
 from solvers.linear.linear_program import End, Result, no_worse
 from solvers.outcome import Outcome
 
@@ -127,10 +127,10 @@ def enough(best: float, gap: float) -> float:
 
 def impossible(p: Program, *, whole: bool = False) -> Outcome | None:
     """The proof that a program has no design, even were all numbers divisible unless ``whole``; None without one."""
-    missed = milp_conflicts.least_violation(p, whole=whole)
+    missed = least_misses.least_violation(p, whole=whole)
     if missed <= SLACK:
         return None
-    share = milp_conflicts.share_missed(p, missed)
+    share = least_misses.share_missed(p, missed)
     said = MISSED.format(share) if share is not None else "no design meets all limits"
     return Outcome(Status.INFEASIBLE, certificate=NO_DESIGN.format(said), solver=SOLVER)
 

@@ -16,7 +16,7 @@ from formulations.programs.program import program
 from results.solution import Solution, Status
 from scenarios.question import Decision, Limit, Question
 from solvers.answer import answer
-from solvers.linear import milp_conflicts, programs
+from solvers.linear import least_misses, milp_conflicts, programs
 from solvers.linear.linear_program import End
 from solvers.mechanisms.why import explained
 
@@ -256,7 +256,7 @@ def test_a_proof_of_infeasibility_is_a_bound_of_its_own() -> None:
     share = regions(11, 5, 2)
     least = float(share.every()["time"].min())
     p = program(share.question("energy", Limit("time", maximum=0.5 * least)))
-    assert 0.2 < milp_conflicts.least_violation(p) <= 1.0 + 1e-9
+    assert 0.2 < least_misses.least_violation(p) <= 1.0 + 1e-9
     found = programs.optimise(p).outcome
     assert found.status is Status.INFEASIBLE
     assert "breaks some limit by" in found.certificate

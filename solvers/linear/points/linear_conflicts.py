@@ -24,7 +24,7 @@ from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question
 from solvers import boxes
 from solvers.explaining import least_values
-from solvers.linear import milp, milp_conflicts
+from solvers.linear import least_misses, milp, milp_conflicts
 from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import mixed
 from solvers.linear.points.lp import Rows, along, to_user
@@ -153,25 +153,25 @@ def _of_affine_limits(question: Question) -> Program | None:
 
 
 def _least_violation_at_points(p: Program, mask: Bools, turned: bool, least: Array | None = None) -> Array:
-    """By how much of its size every design breaks some limit at least (see ``milp_conflicts.least_violation``).
+    """By how much of its size every design breaks some limit at least (see ``least_misses.least_violation``).
 
     ``turned``: rows that are not limits and have no denominator choose the term of a maximum; these may give as well.
     ``least``: lower ends by which it is proved, where those of the program are only there for its search.
     """
-    n, sizes = Rows(p, mask), along(milp_conflicts.sizes_of_rows(p)[0], mask, 1)
+    n, sizes = Rows(p, mask), along(least_misses.sizes_of_rows(p)[0], mask, 1)
     named = np.array([k is not None for k in p.keys], dtype=bool)
     choosing = (np.abs(n.denominators).max(axis=2, initial=0.0) == 0.0) & ~named & turned
     give = np.where(choosing, np.abs(n.rows).max(axis=2, initial=0.0), sizes)
-    rows = np.insert(n.rows - along(milp_conflicts.let_pass(p), mask, 2), -1, -give, axis=2)
+    rows = np.insert(n.rows - along(least_misses.let_pass(p), mask, 2), -1, -give, axis=2)
     # an end that is only there to have one proves nothing
     low = np.insert(n.low, n.low.shape[1], 0.0, axis=1)
-    high = np.insert(along(p.endless, mask, 1), n.low.shape[1], milp_conflicts.LARGEST_MISS, axis=1)
+    high = np.insert(along(p.endless, mask, 1), n.low.shape[1], least_misses.LARGEST_MISS, axis=1)
     cost = np.eye(rows.shape[2])[-2]
     found = mixed.solved(rows, n.equal, low, high, np.append(p.integer, False), [cost], len(rows))
     low = low if least is None else np.insert(along(least, mask, 1), n.low.shape[1], 0.0, axis=1)
     missed = weak_duality(rows, n.equal, low, high, cost, found.y) if found.bound is None else found.bound
     none = found.end == INFEASIBLE if least is None else np.zeros(len(rows), bool)
-    missed = np.select([found.end == OPTIMAL, none], [missed, milp_conflicts.LARGEST_MISS], 0.0)
+    missed = np.select([found.end == OPTIMAL, none], [missed, least_misses.LARGEST_MISS], 0.0)
     return np.where(_within_search(p, n.rows, of_amounts(p), n.low, n.high), missed, 0.0)
 
 
