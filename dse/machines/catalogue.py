@@ -293,7 +293,8 @@ def _parameters_of_file(stated: Mapping[str, Any], evidence: str, mistakes: list
     # a size that cannot be read is told once, and not again of all that is counted in it
     words = float(own["word_size"].value) if own else (8.0 if size else None)
     rest = {k: e for k, e in stated.items() if k not in size}
-    return own | _each(rest, lambda k, e: _parameter(k, e, evidence, words), mistakes)
+    found = own | _each(rest, lambda k, e: _parameter(k, e, evidence, words), mistakes)
+    return {k: found[k] for k in stated if k in found}
 
 
 def _fit_of_file(fit: Any) -> dict[str, Any]:
