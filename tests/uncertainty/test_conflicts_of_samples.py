@@ -258,3 +258,25 @@ def test_of_several_limits_that_nothing_decided_breaks_no_value_alone_does() -> 
     one = dse.solve({**said, "limits": {"time": {"max": 1.0}}})
     kept = dse.solve({**said, "limits": {"time": {"max": one.conflict["time"] * (1 + 1e-9)}}})
     assert kept.status is Status.EVALUATED
+
+
+@pytest.mark.parametrize("limit", [{"energy": {"max": 1.0}}, {"nameplate_power": {"max": 1.0}}])
+def test_what_makes_a_design_is_no_part_of_a_conflict(limit: dict[str, Any]) -> None:
+    """In proportion each kind of block needs hundreds of joules: no number of them reaches 1 J, nor draws 1 W."""
+    said = {
+        "model": "blocks",
+        "machine": {"a": "gtx-titan-choi2014", "b": "arndale-gpu-choi2014"},
+        "given": {"flops": 1e12, "bytes": 1e12},
+        "decide": {"count.a": {"max": 3}, "count.b": {"max": 5}},
+        "objective": {"minimize": "energy", "measure": "mean"},
+        "uncertain": {"bytes": {"uniform": [0.5e12, 1.5e12]}, "sampling": {"samples": 16}},
+        "limits": limit,
+    }
+    found = dse.solve(said)
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (tuple(limit),)
+    (value,) = found.conflict.values()
+    assert value is not None
+    (name,) = limit
+    assert dse.solve({**said, "limits": {name: {"max": value * (1 + 1e-6)}}}).status is Status.OPTIMAL
+    assert dse.solve({**said, "limits": {name: {"max": value * (1 - 1e-4)}}}).status is Status.INFEASIBLE

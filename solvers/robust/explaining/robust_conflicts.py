@@ -55,7 +55,7 @@ def why(wanted: Wanted) -> Why:
         return _why(replace(wanted, worlds=worlds.changed(partial(without, names=free))))
 
     def nearest(name: str) -> float:
-        kept = frozenset((*found.names, name))
+        kept = frozenset((*found.names, name)) | _unbreakable(worlds)
         return math.nan if divided.shape(worlds.every) else nearest_value(wanted, name, kept, unknown)
 
     found = of_free(())
@@ -95,7 +95,8 @@ def _why(wanted: Wanted) -> Why:
         if together:
             return {n: np.full(points.size, np.nan) for n in wanted}
         free = replace(asked, effort=None)
-        return of_each(lambda n: feasible_value(free, n, frozenset(names), unknown))(points, wanted)
+        every = frozenset(names) | _unbreakable(worlds)
+        return of_each(lambda n: feasible_value(free, n, every, unknown))(points, wanted)
 
     few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
     told = Why(names, met, values, lambda _: worlds.nominal, few, ended=ended)
@@ -120,8 +121,8 @@ def _met_by(asked: Wanted, known: worst.Known, row: np.ndarray) -> int:
     """Whether some of the limits can hold together; of what is decided the others are bounds that do not count."""
     if known.holds(row):
         return conflicts.CAN_HOLD
-    kept = frozenset(n for n, k in zip(known.names, row, strict=True) if k)
-    free = frozenset(known.names) - kept
+    named = frozenset(n for n, k in zip(known.names, row, strict=True) if k)
+    free, kept = frozenset(known.names) - named, named | _unbreakable(asked.worlds)
 
     def beyond(question: Question) -> Question:
         decide = (replace(d, minimum=None, maximum=None) if d.name in free else d for d in question.decide)
@@ -143,10 +144,10 @@ def _met_by(asked: Wanted, known: worst.Known, row: np.ndarray) -> int:
 def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve: Solver = gp.solve) -> Why:
     """What tells why points have no design, of geometric programs; ``first``: the question at the first of them."""
     worlds = asked.worlds
-    names = breakable_limits(worlds)
+    names, always = breakable_limits(worlds), _unbreakable(worlds)
 
     def met(some: Points, kept: np.ndarray) -> Codes:
-        held = frozenset(n for n, k in zip(names, kept, strict=True) if k)
+        held = frozenset(n for n, k in zip(names, kept, strict=True) if k) | always
         kinds, which = _alike(worlds.at_some(some), held)
         try:
             found = failing.hold_together(robust.kept(asked.at(some[kinds]), held), chances, solve)[0]
@@ -165,7 +166,7 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
             points, key = some[left], stated.get(side) or stated.get("model", RowKey(name, side))
             try:
                 of_kinds, which, end = _merged(asked, first, key, points)
-                best = failing.best(levels.eased(of_kinds, key, frozenset(names)), chances, solve, tied=False)
+                best = failing.best(levels.eased(of_kinds, key, frozenset(names) | always), chances, solve, tied=False)
             except NotPosynomial:
                 found[left] = np.nan
                 break
@@ -290,9 +291,15 @@ def _first(programs: Why, searched: Why) -> Why:
 
 
 def breakable_limits(worlds: Worlds) -> tuple[str, ...]:
-    """The limits that a design may break: all but those that are the same for every design."""
+    """The limits that a design may break: all but those that are the same for every design, or always hold."""
     middle = {
         d.name: (d.values[0] if d.values else evaluation.box(worlds.nominal, d.name).low)
         for d in worlds.nominal.decide
     }
-    return tuple(dict.fromkeys(key.name for key in judged(worlds, middle).ratios))
+    always = _unbreakable(worlds)
+    return tuple(n for n in dict.fromkeys(key.name for key in judged(worlds, middle).ratios) if n not in always)
+
+
+def _unbreakable(worlds: Worlds) -> frozenset[str]:
+    """The model's own limits without which there is no design."""
+    return frozenset(x.name for x in worlds.nominal.model.limits if x.always)
