@@ -34,6 +34,7 @@ from solvers.designs import Table
 from solvers.enumeration import ONE
 from solvers.explaining import hopeless, least_values, wider
 from solvers.geometric import cases
+from solvers.geometric.programs import relaxed_limits
 from solvers.linear import milp_conflicts, program_boxes
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
@@ -268,9 +269,22 @@ def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
         return np.array([ENDS.get(found.status, NOT_KNOWN)], np.int8)
     known = milp_conflicts.affine_feasibility(relaxed)
     if known == NOT_KNOWN:
+        known = _by_rows(replace(relaxed, objectives=()))
+    if known == NOT_KNOWN:
         apart = _by_structure(replace(relaxed, objectives=()))
         known = NOT_KNOWN if apart is None else ENDS.get(apart.status, NOT_KNOWN)
     return feasibility.anywhere(relaxed, 1) if known == NOT_KNOWN else np.array([known], np.int8)
+
+
+def _by_rows(question: Question) -> int:
+    """Whether limits that are rows of posynomials can hold together: any design ends that search."""
+    if question.model.black_box:
+        return NOT_KNOWN
+    problem = formulate(question, searched=True)
+    if problem.rows is None or problem.program is not None:
+        return NOT_KNOWN
+    of = relaxed_limits.why(problem)
+    return int(np.asarray(of.met(ONE, np.ones((1, len(of.names)), bool)))[0])
 
 
 def _by_structure(question: Question) -> Outcome | None:
