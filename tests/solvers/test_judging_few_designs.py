@@ -63,3 +63,34 @@ def test_what_intervals_refute_need_not_be_evaluated(least: float, best: float |
     found = dse.solve(said)
     assert found.status is (Status.INFEASIBLE if best is None else Status.OPTIMAL)
     assert found.objective == best
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("counts", [{"values": [22, 23, 28, 30]}, {"min": 22, "max": 30, "integer": True}])
+def test_a_list_of_what_is_counted_is_a_part_of_a_conflict(counts: dict[str, Any], *, whole: bool) -> None:
+    """0.067 x² n k is below 1 with two of three: x from 2.68 on, n from 22 on, k from 26.9 on."""
+    ends = {"x": (0.5, 20.0), "n": (1.0, 30.0), "k": (1.0, 64.0)}
+    numbers = tuple(
+        Quantity(n, n, "", n, minimum=low, maximum=high, whole=whole and n == "n")
+        for n, (low, high) in ends.items()
+    )
+    told = tuple(Quantity(n, n, "", n) for n in ("size", "sum"))
+
+    def equations(g: Any) -> dict[str, Any]:
+        return {"size": 0.067 * g.x**2 * g.n * g.k, "sum": g.n + g.x}
+
+    name = "own_listed"
+    dse.register(
+        Model(
+            name, "lists", "a test", machine=(), inputs=numbers, metrics=told, limits=(), equations=equations
+        )
+    )
+    said = {
+        "model": name,
+        "decide": {"x": {"min": 2.68, "max": 6.34}, "n": counts, "k": {"values": [26.9, 55.2]}},
+        "objective": {"minimize": "sum"},
+        "limits": {"size": {"max": 1.0}},
+    }
+    found = dse.solve(said)
+    assert found.status is Status.INFEASIBLE
+    assert set(found.conflicts) == {("size", "x", "n"), ("size", "x", "k"), ("size", "n", "k")}

@@ -19,6 +19,7 @@ from formulations.grids import divided
 from formulations.grids.batch import Batch
 from formulations.problem import Goal, Problem, Row
 from formulations.tolerances import SLACK
+from scenarios.question import Decision
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import BARE, FEASIBLE
@@ -70,14 +71,19 @@ def first_minimal(cases: Sequence[Oracle], *, why: bool = True) -> tuple[Bools, 
 def limit_names(problem: Problem) -> tuple[str, ...]:
     """Names of all limits, in the order of the file; that a variable is discrete goes under its own name.
 
-    That what is counted is whole is nobody's limit.
+    That what is counted is whole is nobody's limit; a list of it is one.
     """
     rows = [r for case in problem.cases or (problem,) for r in case.rows or ()]
     named = [r.key.name for r in rows if r.key.side != SIDE]
-    discrete = {v.name for v in problem.variables if v.discrete and not v.decision.count}
+    discrete = {v.name for v in problem.variables if v.discrete and _may_be_let_go(v.decision)}
     return merged(
         [tuple(dict.fromkeys(named)), [v.name for v in problem.variables if v.name in {*named, *discrete}]]
     )
+
+
+def _may_be_let_go(d: Decision) -> bool:
+    """Whether gaps of a number are somebody's limit: that what is counted is whole is not, a list of it is."""
+    return not d.count or (d.values is not None and d.menu is None)
 
 
 def whose(batch: Batch, names: tuple[str, ...]) -> Integers:
@@ -199,9 +205,10 @@ class Oracle:
         self._whose = whose(batch, names)
         self._near, self._far = (_boxed(b, points) for b in (batch, batch.farther()))
         c = self._near[0]
-        counts = {v.name for v in batch.problem.variables if v.decision.count}
-        self._counts = [i for i in c.allowed if c.names[i] in counts]
-        whole = {c.names[i] for i in c.allowed} - counts
+        decided = {v.name: v.decision for v in batch.problem.variables}
+        self._counts = [i for i in c.allowed if decided[c.names[i]].count]
+        self._listed = {i: _may_be_let_go(decided[c.names[i]]) for i in self._counts}
+        whole = {c.names[i] for i in c.allowed if _may_be_let_go(decided[c.names[i]])}
         self._whole = np.array([n in whole for n in names], dtype=bool)
         self._searched = bool(c.divisors or c.allowed)
         self._pairs = [(pair, clash[points]) for pair, clash in _opposed(batch, names)] if c.divisors else []
@@ -289,14 +296,16 @@ class Oracle:
         counts = [i for i in self._counts if whole and i not in held]
         low, high, logc = wide.low, wide.high, c.logc.copy()
         low[:, held], high[:, held] = c.low[:, held], c.high[:, held]
-        for i in counts:
+        # a list of what is counted leaves whole numbers
+        loose = {i: None if self._listed[i] else c.allowed[i] for i in counts}
+        for i, values in loose.items():
             # the first and the last whole number without the user's bounds
-            low[:, i], high[:, i] = nodes.allowed_ends(c.allowed[i], low[:, i], high[:, i])
+            low[:, i], high[:, i] = nodes.allowed_ends(values, low[:, i], high[:, i])
         place = self._whose[c.row_of_term[1:] - 1]
         # what says which number a maximum is stays exact: slack there would come on top of the limits' own
         logc[:, 1:] -= np.where(place < 0, 0.0, np.log1p(slack))
         logc[:, 1:][(place >= 0) & ~kept[:, place]] = -np.inf
-        c = replace(c, logc=logc, low=low, high=high, allowed={i: c.allowed[i] for i in (*held, *counts)})
+        c = replace(c, logc=logc, low=low, high=high, allowed={i: c.allowed[i] for i in held} | loose)
         return divided.kept(c, [i < 0 or bool(kept[0, i]) for i in self._whose]) if self._searched else c
 
     def proof(self, kept: Bools) -> tuple[gp.Result, Array]:

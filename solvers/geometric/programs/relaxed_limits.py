@@ -211,7 +211,7 @@ def _least_factor_of_rows(rows: _Rows, which: int) -> Array:
     """
     name = rows.c.keys[which].name
     own = rows.c.names.index(name) if name in rows.c.names else -1
-    is_count = any(d.name == name and d.count for d in rows.question.decide)
+    is_count = any(d.name == name and d.count and d.values is None for d in rows.question.decide)
     goal = divided.aimed(rows.c, which)
     found, open_ones = np.full(len(goal.logc), np.inf), np.arange(len(goal.logc))
     for any_value in (False, True):
@@ -287,8 +287,12 @@ def _box(b: Batch, points: Indices, own: int, *, any_value: bool, within: tuple[
                 np.maximum(least, np.log(within[0])),
                 np.minimum(most, np.log(within[1])),
             )
-    if any_value:
-        allowed.pop(own, None)
+    if any_value and own in allowed:
+        # of what is counted any value is any whole number
+        if not b.problem.variables[own].decision.count:
+            del allowed[own]
+        elif b.problem.variables[own].decision.menu is None:
+            allowed[own] = None
     if own in allowed:
         low[:, own], high[:, own] = allowed_ends(allowed[own], low[:, own], high[:, own])
     return low, high, allowed

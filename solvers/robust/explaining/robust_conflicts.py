@@ -166,7 +166,9 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
             points, key = some[left], stated.get(side) or stated.get("model", RowKey(name, side))
             try:
                 of_kinds, which, end = _merged(asked, first, key, points)
-                best = failing.best(levels.eased(of_kinds, key, frozenset(names) | always), chances, solve, tied=False)
+                best = failing.best(
+                    levels.eased(of_kinds, key, frozenset(names) | always), chances, solve, tied=False
+                )
             except NotPosynomial:
                 found[left] = np.nan
                 break
@@ -297,7 +299,9 @@ def breakable_limits(worlds: Worlds) -> tuple[str, ...]:
         for d in worlds.nominal.decide
     }
     always = _unbreakable(worlds)
-    return tuple(n for n in dict.fromkeys(key.name for key in judged(worlds, middle).ratios) if n not in always)
+    return tuple(
+        n for n in dict.fromkeys(key.name for key in judged(worlds, middle).ratios) if n not in always
+    )
 
 
 def _unbreakable(worlds: Worlds) -> frozenset[str]:
