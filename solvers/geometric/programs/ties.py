@@ -196,12 +196,18 @@ def _settled_by_branching(
         near = dataclasses.replace(c, low=np.minimum(within[0], y), high=np.maximum(within[1], y))
         z_low, z_high = canon.form_box(dataclasses.replace(near, forms=directions), near.low, near.high)
         loose = z_high - z_low > apart
-    if ends is None and c.divisors and within is not None:
-        # nobody asks how far they reach: the rule is asked near by, which takes fewer nodes, whether it moves them
+    if ends is None and within is not None:
+        # nobody asks how far they reach: the rule is asked whether it moves them at all, near by where that takes
+        # fewer nodes
         some = np.flatnonzero(loose.any(1))
-        by = by_rule_in(near, some)[0] - y[some]
-        loose[some] &= (np.abs(np.einsum("pi,qi->pq", by, directions)) > apart).any(1)[:, None]
-    if ends is not None:
+        by, proved = by_rule_in(near if c.divisors else c, some)
+        loose[some] &= (np.abs(np.einsum("pi,qi->pq", by - y[some], directions)) > apart).any(1)[:, None]
+        if not c.divisors:
+            tied, sure, moved = np.asarray(loose.any(1)), np.ones(len(y), bool), loose[some].any(1)
+            y = y.copy()
+            y[some[moved]], sure[some[moved]] = by[moved], proved[moved]
+            return y, tied, sure
+    if ends is not None or within is not None:
         reached = reaches(near, y, directions, solve, loose)
         loose = reached[1] - reached[0] > apart
     for i, direction in enumerate(directions):

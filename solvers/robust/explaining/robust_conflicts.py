@@ -157,30 +157,30 @@ def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve
         return found[which]
 
     def level(some: Points, name: str) -> np.ndarray:
-        found, left = np.full(some.size, np.nan), np.arange(some.size)
+        found, gives = np.full((2, some.size), np.inf)
         if not gives_by_factor(first, name):
-            return found
-        stated = {r.key.side: r.key for r in asked.rows if r.key.name == name}
-        # of two ends one gives and the other stays
+            return np.full(some.size, np.nan)
+        stated, every = (
+            {r.key.side: r.key for r in asked.rows if r.key.name == name},
+            frozenset(names) | always,
+        )
+        # of two ends the one gives that has to give less, and the other stays
         for side in ends_of(worlds, name):
-            points, key = some[left], stated.get(side) or stated.get("model", RowKey(name, side))
+            key = stated.get(side) or stated.get("model", RowKey(name, side))
             try:
-                of_kinds, which, end = _merged(asked, first, key, points)
-                best = failing.best(
-                    levels.eased(of_kinds, key, frozenset(names) | always), chances, solve, tied=False
-                )
+                of_kinds, which, end = _merged(asked, first, key, some)
+                best = failing.best(levels.eased(of_kinds, key, every), chances, solve, tied=False)
             except NotPosynomial:
-                found[left] = np.nan
-                break
-            factor = best.x[EASED] if side == "max" else 1.0 / best.x[EASED]
+                return np.full(some.size, np.nan)
+            eased = best.x[EASED]
             # of a whole number only whole numbers do
-            value = best.x.get(name, end * factor)
+            value = best.x.get(name, end * (eased if side == "max" else 1.0 / eased))
             sure = best.known & ~ends.any_near(first, best.x)
-            found[left] = np.select([sure, best.refuted], [value, np.inf], np.nan)[which]
-            left = left[best.refuted[which]]
-            if not left.size:
-                break
-        return found
+            # what is not known of one end is not known at all
+            factor = np.select([sure, best.refuted], [eased, np.inf], -np.inf)[which]
+            found = np.where(factor < gives, value[which], found)
+            gives = np.minimum(gives, factor)
+        return np.where(np.isneginf(gives), np.nan, found)
 
     return Why(
         names,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from dse.models.arithmetic import CannotTake
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
@@ -18,6 +20,7 @@ from scenarios.define import composed
 from scenarios.question import HALVINGS, Decision, Objective, Question
 from solvers.explaining.least_values import without_gaps
 from solvers.mechanisms.sensitivity import with_limit
+from solvers.mechanisms.why import given_way
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_program
 from solvers.robust.searches import scan
@@ -27,13 +30,14 @@ from solvers.robust.searches.robust_ways import of_some_limits
 def feasible_value(wanted: Wanted, name: str, names: frozenset[str], unknown: set[str]) -> float | None:
     """The value of one limit at which, all else kept, some design holds in every world.
 
-    Of two ends one gives and the other stays: the upper one first. Where a search
+    Of two ends the one gives that has to give less, and the other stays. Where a search
     decides nothing, or less than the best, the name joins ``unknown``.
     """
     ends_of_limit = ends_of(wanted.worlds, name)
     groups = [wanted.chances[g] for g in wanted.failing(name)]
     by_itself = not groups or (len(groups) == 1 and groups[0].names == (name,) and len(ends_of_limit) == 1)
     asked = replace(wanted, kept=names)
+    values = list[float]()
     for side, end in ends_of_limit.items():
         try:
             value, status = (
@@ -45,9 +49,9 @@ def feasible_value(wanted: Wanted, name: str, names: frozenset[str], unknown: se
             # beyond a bound that gives, designs may leave the range of floats
             value, status = None, Status.ERROR
         unknown.update([name] if status not in (Status.OPTIMAL, Status.INFEASIBLE) else [])
-        if value is not None:
-            return value
-    return None
+        values += [] if value is None else [value]
+    question = wanted.worlds.with_caps(wanted.worlds.nominal)
+    return min(values, key=lambda v: given_way(question, name, np.array([v]))[0], default=None)
 
 
 def ends_of(worlds: Worlds, name: str) -> dict[str, float]:
