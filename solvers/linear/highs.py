@@ -45,8 +45,6 @@ NEAR_MISS = 1e-6
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
 PROGRAM_SECONDS = 120.0
-FAR_WHOLE, FAR_PASSES = 1e9, 40
-"""From where on ends of whole numbers are drawn in by the rows before a search, and how often."""
 
 
 def minimise(n: Numbers, cost: Array, gap: float = 0.0, *, worse: float = math.inf) -> Result:
@@ -81,7 +79,7 @@ def _searched_integers(
     """
     if not n.integer.any():
         return _solved_linear_program(n, cost)
-    n = _with_implied_ends(n)
+    n = large_numbers.with_implied_ends(n, cost, lambda near: _called_highs(near, cost, 0.0))
     large = large_numbers.minimise(n, cost, gap, _solved_linear_program, _searched_integers)
     if large is not None:
         return large
@@ -109,15 +107,6 @@ def _searched_integers(
     if rest.u is None:
         return Result(End.FAILED)
     return Result(End.FOUND, rest.u, rest.value, min(found.bound, rest.value))
-
-
-def _with_implied_ends(n: Numbers) -> Numbers:
-    """Whole numbers up to where the rows let them: from ends of 1e14 HiGHS' presolve has not come back."""
-    far = n.integer & (n.high > FAR_WHOLE)
-    if not far.any():
-        return n
-    ends = np.maximum(upper_ends(n.rows, n.low, n.high, n.integer, passes=FAR_PASSES), n.low)
-    return replace(n, high=np.where(far, ends, n.high))
 
 
 def _has_many_values(n: Numbers) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.system.arrays import Array
+from formulations.programs.row_ends import upper_ends
 from solvers.linear.linear_program import End, Result
 
 if TYPE_CHECKING:
@@ -30,7 +31,33 @@ WINDOW = 64.0
 SMALL_ADDED = 1000.0
 """A number that is not large may double, and be this much more."""
 
+FAR_WHOLE, FAR_PASSES, NEAR_WHOLE = 1e9, 40, 1e6
+"""From where on ends of whole numbers are drawn in before a search, how often, and the end of a search for a point."""
+ROUGHLY = 1e-6
+"""Relative: a point that a solver finds may miss rows by what it lets pass, and cost so much less."""
+
 Solve = Callable[["Numbers", "Array"], "Result"]
+
+
+def with_implied_ends(n: Numbers, cost: Array, near: Callable[[Numbers], Result]) -> Numbers:
+    """Return whole numbers up to where the rows, and the cost of a near point, let them; ``near`` finds one.
+
+    From ends of 1e14 HiGHS' presolve has not come back, nor from some of 1e10 its search.
+    """
+    rows = n.rows
+    for known in (False, True):
+        far = n.integer & (n.high > FAR_WHOLE)
+        if not far.any():
+            break
+        if known:
+            found = near(replace(n, high=np.minimum(n.high, np.maximum(NEAR_WHOLE, n.low))))
+            if found.u is None:
+                break
+            no_more = found.value + ROUGHLY * abs(found.value)
+            rows = np.vstack([rows, cost - no_more * np.eye(len(cost))[-1]])
+        ends = np.maximum(upper_ends(rows, n.low, n.high, n.integer, passes=FAR_PASSES), n.low)
+        n = replace(n, high=np.where(far, ends, n.high))
+    return n
 
 
 def minimise(n: Numbers, cost: Array, gap: float, linear: Solve, whole: Solve) -> Result | None:

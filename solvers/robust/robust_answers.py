@@ -202,8 +202,8 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
     )
     own = {m.name for m in question.model.limits}
     counted = {n: v[: worlds.measured] for n, v in at.metrics.items() if n not in own}
-    # which case holds has no mean
-    cases = {q.name for q in question.model.metrics if q.flags}
+    # which case holds, or which entry of a menu it is, has no mean
+    cases = {q.name for q in question.model.metrics if q.flags or q.menu}
     nominal = counted
     if worlds.word != SAMPLE:
         # of a box a mean over some of its worlds would say nothing

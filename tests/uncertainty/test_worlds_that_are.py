@@ -241,3 +241,28 @@ def test_vertices_that_leave_no_design_are_named() -> None:
     assert told.status is Status.INFEASIBLE
     assert "no design meets all limits in vertices 0, 1;" in told.certificate
     assert told.measure == "worst of power over all values of 1 number"
+
+
+def test_an_entry_of_a_menu_has_no_mean() -> None:
+    """Race-to-halt takes the slow setting in some samples and the fast one in others: none is the 1.5th."""
+    settings = [
+        {
+            "name": name,
+            "core_frequency": core,
+            "memory_frequency": 1.2e9 - core,
+            "energy_per_flop": 5e-11,
+            "energy_per_byte": 3e-10,
+            "constant_power": 6.0,
+        }
+        for name, core in (("slow", 4e8), ("fast", 8e8))
+    ]
+    said = {
+        "model": "dvfs",
+        "machine": {"flops_per_cycle": 100, "bytes_per_cycle": 16, "settings": settings},
+        "given": {"phases": [{"name": "p0", "flops": 1e10, "bytes": 2e9}]},
+        "objective": {"minimize": "energy", "measure": "mean"},
+        "uncertain": {"phases.p0.flops": {"uniform": [5e9, 2e10]}, "sampling": {"samples": 4}},
+    }
+    found = dse.solve(said)
+    assert "time.p0" in found.metrics
+    assert "race_setting.p0" not in found.metrics
