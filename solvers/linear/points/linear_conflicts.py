@@ -56,6 +56,9 @@ def told(
 
     def why(now: Points) -> Why:
         def met(some: Points, kept: Bools) -> Codes:
+            if kept.all():
+                # these points are proved to have no design
+                return np.full(some.size, conflicts.CANNOT_HOLD, np.int8)
             ends = np.stack([_ends_with_limits_kept(p, names, kept, len(mask), now[some]) for p in made])
             failed = np.where((ends == FAILED).any(axis=0), conflicts.NOT_KNOWN, conflicts.CANNOT_HOLD)
             return np.where((ends == OPTIMAL).any(axis=0), conflicts.CAN_HOLD, failed).astype(np.int8)
