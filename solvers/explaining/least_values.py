@@ -34,11 +34,8 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
         if not left.size:
             break
         of = divided.at(question, left)
-        value, gives, open_ones = (
-            np.full(left.size, np.inf),
-            np.full(left.size, np.inf),
-            np.zeros(left.size, bool),
-        )
+        value, gives = np.full((2, left.size), np.inf)
+        open_ones = np.zeros(left.size, bool)
         for relaxed, goal in together:
             status, level = least(replace(divided.at(relaxed, left), objectives=(goal,)), left.size)
             open_ones |= status == FAILED

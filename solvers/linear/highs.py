@@ -79,7 +79,7 @@ def _searched_integers(
     """
     if not n.integer.any():
         return _solved_linear_program(n, cost)
-    n = large_numbers.with_implied_ends(n, cost, lambda near: _called_highs(near, cost, 0.0))
+    n = large_numbers.with_implied_ends(n, cost, lambda near: _point_that_meets(near, cost))
     large = large_numbers.minimise(n, cost, gap, _solved_linear_program, _searched_integers)
     if large is not None:
         return large
@@ -107,6 +107,20 @@ def _searched_integers(
     if rest.u is None:
         return Result(End.FAILED)
     return Result(End.FOUND, rest.u, rest.value, min(found.bound, rest.value))
+
+
+def _point_that_meets(n: Numbers, cost: Array) -> Result:
+    """What one search finds, with whole numbers whole, if it meets the rows."""
+    found = _called_highs(n, cost, 0.0).u
+    if found is None:
+        return Result(End.FAILED)
+    u = np.where(np.append(n.integer, False), np.round(found), found)
+    # of a flag before large numbers a share that counts as 0 lets some through
+    flag = np.append(n.integer & (n.low == 0.0) & (n.high == 1.0), False)
+    for point in (u, np.where(flag, 1.0, u)):
+        if meets(n, point):
+            return Result(End.FOUND, point, float(cost @ point))
+    return Result(End.FAILED)
 
 
 def _has_many_values(n: Numbers) -> bool:

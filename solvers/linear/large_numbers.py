@@ -40,8 +40,9 @@ Solve = Callable[["Numbers", "Array"], "Result"]
 
 
 def with_implied_ends(n: Numbers, cost: Array, near: Callable[[Numbers], Result]) -> Numbers:
-    """Return whole numbers up to where the rows, and the cost of a near point, let them; ``near`` finds one.
+    """Return whole numbers up to where the rows, and the cost of a near point, let them.
 
+    ``near``: finds a point that meets the rows, if it can. Its cost ends what only costs.
     From ends of 1e14 HiGHS' presolve has not come back, nor from some of 1e10 its search.
     """
     rows = n.rows
