@@ -341,6 +341,11 @@ def _year(year: Any) -> int | None:
 def _setting_of_file(place: int, entry: Any) -> Mapping[str, Any]:
     if not isinstance(entry, dict):
         raise ValueError("settings are tables: write [[settings]]")  # noqa: TRY004
+    # other keys are notes
+    misspelt = [k for k in entry if k not in settings.QUANTITIES and did_you_mean(k, settings.QUANTITIES)]
+    if misspelt:
+        near = did_you_mean(misspelt[0], settings.QUANTITIES)
+        raise ValueError(f"settings[{place}] has no {misspelt[0]!r}{near}")
     try:
         found = settings.read(entry)
     except ValueError as error:

@@ -34,7 +34,7 @@ SMALL_ADDED = 1000.0
 FAR_WHOLE, FAR_PASSES, NEAR_WHOLE = 1e9, 40, 1e6
 """From where on ends of whole numbers are drawn in before a search, how often, and the end of a search for a point."""
 ROUGHLY = 1e-6
-"""Relative: a point that a solver finds may miss rows by what it lets pass, and cost so much less."""
+"""Of the sizes of all that a point costs: so much less it may cost for what solvers let rows be missed by."""
 
 Solve = Callable[["Numbers", "Array"], "Result"]
 
@@ -54,7 +54,7 @@ def with_implied_ends(n: Numbers, cost: Array, near: Callable[[Numbers], Result]
             found = near(replace(n, high=np.minimum(n.high, np.maximum(NEAR_WHOLE, n.low))))
             if found.u is None:
                 break
-            no_more = found.value + ROUGHLY * abs(found.value)
+            no_more = found.value + ROUGHLY * float(np.abs(cost) @ np.abs(found.u))
             rows = np.vstack([rows, cost - no_more * np.eye(len(cost))[-1]])
         ends = np.maximum(upper_ends(rows, n.low, n.high, n.integer, passes=FAR_PASSES), n.low)
         n = replace(n, high=np.where(far, ends, n.high))

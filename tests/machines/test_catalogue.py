@@ -174,3 +174,10 @@ def test_all_mistakes_of_a_machine_file_are_told_together(tmp_path: Path):
     )
     assert len(lines) == 9
     assert all(any(part in line for line in lines[1:]) for part in parts)
+
+
+def test_a_misspelt_number_of_a_setting_is_a_mistake(tmp_path: Path):
+    file = tmp_path / "mine.toml"
+    file.write_text('title = "mine"\n[[settings]]\nname = "slow"\nrole = "test"\ncore_freqency = "1 GHz"\n')
+    with pytest.raises(machines.MachineError, match=r"settings\[0\] has no 'core_freqency'.*core_frequency"):
+        machines.get(str(file))
