@@ -215,13 +215,14 @@ def parse(name: str, text: str) -> Machine:
     stated, menu = data.get("parameters", {}), data.get("settings", [])
     figures = data.get("figures", {})
     listed = stated or menu or figures or "figures_of" in data
+    mistakes: list[str] = []
+    _each(dict.fromkeys(data), lambda key, _: _refuse_unknown_key(key), mistakes)
     if not isinstance(stated, dict) or not isinstance(menu, list) or not listed:
-        raise ValueError("it has no [parameters.NAME] tables with a value, no [figures] and no [[settings]]")
+        mistakes.append("it has no [parameters.NAME] tables with a value, no [figures] and no [[settings]]")
+        raise ValueError(_together(mistakes))
     if not isinstance(figures, dict):
         raise ValueError("figures are a table: write [figures]")  # noqa: TRY004
-    mistakes: list[str] = []
     evidence, year, shown, fit = "", None, dict[str, Value](), dict[str, Any]()
-    _each(dict.fromkeys(data), lambda key, _: _refuse_unknown_key(key), mistakes)
     with _noted(mistakes):
         evidence = values.kind(data.get("evidence", ""))
     with _noted(mistakes):
@@ -235,8 +236,7 @@ def parse(name: str, text: str) -> Machine:
     own = _parameters_of_file(stated, evidence, mistakes)
     settable = _each(dict(enumerate(menu)), _setting_of_file, mistakes)
     if mistakes:
-        several = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else ""
-        raise ValueError("\n      ".join(filter(None, [several, *mistakes])))
+        raise ValueError(_together(mistakes))
     derived = derivation.parameters(shown, rate, {k: float(v.value) for k, v in own.items()})
     found = derived | derivation.owned(shown) | own
     return Machine(
@@ -255,6 +255,12 @@ def parse(name: str, text: str) -> Machine:
         rate=rate,
         **fit,
     )
+
+
+def _together(mistakes: list[str]) -> str:
+    """Tell one mistake as it is, and several on lines of their own."""
+    several = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else ""
+    return "\n      ".join(filter(None, [several, *mistakes]))
 
 
 @contextmanager
