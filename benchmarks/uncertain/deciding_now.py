@@ -70,6 +70,8 @@ def _bench(name: str, goal: dict[str, Any], measure: Weighing, count: int) -> Be
 
 def agrees(ours: Any, theirs: Any) -> str:
     """Say whether two objectives agree to NEAR, and how far they are apart."""
+    if not math.isfinite(theirs):
+        return "no answer to compare"
     off = abs(theirs - ours) / ours
     return f"yes ({off:.0e})" if off <= NEAR else f"NO: off by {theirs / ours - 1:+.1e}"
 
