@@ -189,12 +189,14 @@ def _unsure(told: dict[str, Any]) -> Iterator[str]:
 
 
 def _promised(told: Mapping[str, str]) -> Iterator[str]:
-    """Go through what is said of limits over the samples, those that hold together by the names of all."""
+    """Go through what is promised of limits over the samples; of limits that hold together the text names all."""
+    from scenarios.uncertainty.promises import JOINT
+
     head = "limits."
     for name, text in told.items():
         limit = name.removeprefix(head).removesuffix(".probability").removesuffix(".worst")
         if name.startswith(head):
-            yield text if limit == "joint" else f"{limit}: {text}"
+            yield text if limit == JOINT else f"{limit}: {text}"
 
 
 def _way_words(told: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from formulations.row_keys import RowKey
 from scenarios.question import Decision, Objective, Question, has_asked_gaps
 from solvers import boxes
 from solvers.mechanisms.sensitivity import with_limit
-from solvers.mechanisms.why import given_way
+from solvers.mechanisms.why import relaxation_factor
 from solvers.nonlinear import methods, search
 from solvers.outcome import FAILED, OPTIMAL
 
@@ -39,7 +39,7 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
         for relaxed, goal in together:
             status, level = least(replace(divided.at(relaxed, left), objectives=(goal,)), left.size)
             open_ones |= status == FAILED
-            factor = given_way(of, name, level)
+            factor = relaxation_factor(of, name, level)
             nearer = (status == OPTIMAL) & ((factor < gives) | np.isinf(value))
             value, gives = np.where(nearer, level, value), np.where(nearer, factor, gives)
         found[left] = np.where(open_ones, np.nan, value)

@@ -131,7 +131,11 @@ def explained(why: Why) -> Conflicts:
     if not sure:
         # what is no relaxation comes of a design that the search itself had not found
         question = why.question(ONE)
-        gives = {n: given_way(question, n, np.array([v])) > 1.0 for n, v in feasible.items() if v is not None}
+        gives = {
+            n: relaxation_factor(question, n, np.array([v])) > 1.0
+            for n, v in feasible.items()
+            if v is not None
+        }
         feasible = {n: v if gives.get(n, False) else None for n, v in feasible.items()}
     if closed and not every:
         minimal = (*minimal, *_in_the_way(why, minimal, [n for n, v in feasible.items() if v is None]))
@@ -270,13 +274,13 @@ def loosest(name: str, found: Sequence[tuple[Question, Array]]) -> Array:
     best, least = (np.full_like(found[0][1], np.inf) for _ in range(2))
     unknown = np.isnan([v for _, v in found]).any(0)
     for question, values in found:
-        given = np.where(np.isfinite(values), given_way(question, name, values), np.inf)
+        given = np.where(np.isfinite(values), relaxation_factor(question, name, values), np.inf)
         better = (given < least) | ((given == least) & (values < best))
         best, least = np.where(better, values, best), np.where(better, given, least)
     return np.where(unknown, np.nan, best)
 
 
-def given_way(question: Question, name: str, values: Array) -> Array:
+def relaxation_factor(question: Question, name: str, values: Array) -> Array:
     """The factor by which a limit gives where it has these values (inverse of ``value_at``); 1 within its bounds.
 
     A list gives by how far a value is off the nearest one listed.

@@ -20,7 +20,7 @@ from scenarios.define import composed
 from scenarios.question import HALVINGS, Decision, Objective, Question
 from solvers.explaining.least_values import without_gaps
 from solvers.mechanisms.sensitivity import with_limit
-from solvers.mechanisms.why import given_way
+from solvers.mechanisms.why import relaxation_factor
 from solvers.outcome import Outcome
 from solvers.robust.masters import robust_program
 from solvers.robust.searches import scan
@@ -51,7 +51,7 @@ def feasible_value(wanted: Wanted, name: str, names: frozenset[str], unknown: se
         unknown.update([name] if status not in (Status.OPTIMAL, Status.INFEASIBLE) else [])
         values += [] if value is None else [value]
     question = wanted.worlds.with_caps(wanted.worlds.nominal)
-    return min(values, key=lambda v: given_way(question, name, np.array([v]))[0], default=None)
+    return min(values, key=lambda v: relaxation_factor(question, name, np.array([v]))[0], default=None)
 
 
 def ends_of(worlds: Worlds, name: str) -> dict[str, float]:
