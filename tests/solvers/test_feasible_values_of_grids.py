@@ -324,3 +324,24 @@ def test_a_value_whose_search_is_not_closed_is_told_without_asking_again():
         needed = {n: v for n, v in zip(found["limit"].values, told, strict=True) if not np.isnan(v)}
         # of a gap that is not closed each tells the design that it knows
         assert needed == pytest.approx({n: v for n, v in alone.conflict.items() if v is not None}, rel=3e-5)
+
+
+def test_a_search_that_does_not_close_names_no_value_that_is_too_far():
+    """Least times of a transform of 2e6 points within 955.2 W: of all powers of two one does at 27.05397 us."""
+    asked = {
+        "model": "fft",
+        "machine": {"base": "jaketown", "leakage_power": 0.01},
+        "given": {"points": 2e6, "all_to_all": "naive"},
+        "decide": {"processors": {"powers_of": 2}},
+        "objective": {"minimize": "energy"},
+        "limits": {"power": {"max": 955.2}, "time": {"max": 3e-6}},
+    }
+    designs = [{**asked, "decide": {}, "given": {**asked["given"], "processors": 2.0**k}} for k in range(22)]
+    each = [dse.solve(dse.load({**q, "limits": {}})).metrics for q in designs]
+    least = min(m["time"] for m in each if m["power"] <= 955.2)
+    found = dse.sweep(
+        dse.load({**asked, "sweep": {"t": {"path": "limits.time.max", "values": [3e-6, 1e-6]}}})
+    )
+    told = found["would_do"].sel(limit="time")
+    np.testing.assert_allclose(told, least, rtol=1e-6)
+    assert "a feasible value, sought for one point by itself" in found.attrs["left_over"]

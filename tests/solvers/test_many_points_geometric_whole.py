@@ -7,6 +7,7 @@ import points_alone
 import pytest
 from geometric_grids import at_once, grid, log, share
 
+import dse
 import results.dataset
 from results.dataset import STATUS_CODES
 from results.solution import Status
@@ -130,3 +131,33 @@ def test_discrete_variables_are_those_of_the_question_alone(name: str):
         if found["status"] == STATUS_CODES[Status.OPTIMAL]:
             assert found["processors"] == round(found["processors"])
             assert found["time"] <= expected["time"] * (1 + 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "memory"),
+    [
+        # n-body of few bytes: the largest memory that still saves words, M = n / sqrt(p)
+        ({"machine": {"base": "jaketown", "energy_per_flop": 1e-10}}, lambda p: 1e5 / np.sqrt(p)),
+        # dense product: M = n^2 / p^(2/3)
+        ({"model": "matmul", "given": {"order": 1e4}}, lambda p: 1e8 / p ** (2 / 3)),
+    ],
+)
+def test_fewest_processors_beside_a_power_cap_take_the_least_time(changes, memory):
+    """Of the designs of as many processors that one counts which is fastest, whatever energy that saves or costs."""
+    asked = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "decide": {"processors": {"integer": True, "min": 10, "max": 300}, "memory": {}},
+        "objective": {"minimize": "processors"},
+        "limits": {"power": {"max": 8808.0}},
+        **changes,
+    }
+    alone = dse.solve(dse.load(asked))
+    caps = {"path": "limits.power.max", "values": [5725.0, 8808.0]}
+    found = dse.sweep(dse.load({**asked, "sweep": {"cap": caps}}))
+    assert found.attrs["left_over"] == "{}"
+    np.testing.assert_array_equal(found["processors"], 10.0)
+    # a search ends within 1e-9 of the objective
+    np.testing.assert_allclose(found["memory"], memory(10.0), rtol=1e-6)
+    np.testing.assert_allclose(found["time"], alone.metrics["time"], rtol=1e-9)

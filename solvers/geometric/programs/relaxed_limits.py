@@ -273,8 +273,10 @@ def _least_log_goal(
         value[again] = np.minimum(value[again], least)
     if rows.ended is not None:
         rows.ended.update([name] if gp.FAILED in status else [])
-    unknown = np.nan if rows.ended is None else np.inf
-    return np.where((status != gp.INFEASIBLE) & np.isposinf(value), unknown, value), y
+    if rows.ended is None:
+        # of many points each of these is asked by itself
+        return np.where(status == gp.FAILED, np.nan, value), y
+    return value, y
 
 
 def _box(b: Batch, points: Indices, own: int, *, any_value: bool, within: tuple[float, float]) -> Box:

@@ -35,7 +35,10 @@ SETTLED_WIDTH, WHOLE_WIDTH = 1e-2, 1e-12
 NUDGE = 1e-7
 NUDGES = tuple(NUDGE * 10.0 ** (-k / 2) for k in range(5))
 """Where a nudge moves the goal by more than a tie may differ by, a smaller one is tried."""
-NEXT = 0.1
+NEXT, NEXT_AFTER_FIRST = 0.1, 1e-3
+"""What a stage counts beside the one before it, and where the first one would give up something for it."""
+FIRST_LOST = 1e-5
+"""In logs: what the first stage may give up for later ones; designs are sharper than searches for them."""
 TIED_GAP = NUDGE * SETTLED_WIDTH / 10
 """What a nudge has to show through."""
 EVERYWHERE = math.log(1e30)
@@ -250,22 +253,64 @@ def by_rule(c: Canonical, y: Array, stages: Sequence[Goal], solve: Solver) -> tu
     """Search the designs that the tie rule wants, from optimal designs ``y``; ``stages``: what ties go to.
 
     Also returns where they are proved to be those of a nudged goal. Where any nudge costs more than a tie may, ``y``
-    stays.
+    stays. A nudge by all stages at once settles whole numbers; along a curve of designs the first stage may give up
+    something for later ones, which then have no more to say than ``NEXT_AFTER_FIRST``.
     """
     with_stages, start, powers = _with_stages(c, y, [g for g in stages if g.denominator.is_monomial])
-    found, sure, left = y.copy(), np.zeros(len(y), bool), np.arange(len(y))
+    shares = NEXT ** np.arange(len(powers))
+    found, sure = _nudged(with_stages, c, y, start, shares @ powers, solve, free=_is_free(c))
+    if c.divisors and len(powers) > 1:
+        found, sure = _first_first(with_stages, c, y, solve, found, sure, powers)
+    return found[:, : y.shape[1]], sure
+
+
+def _first_first(
+    with_stages: Canonical, c: Canonical, y: Array, solve: Solver, found: Array, sure: Bools, powers: Array
+) -> tuple[Array, Bools]:
+    """Let no stage but the first have more to say than ``NEXT_AFTER_FIRST``, where it gave up something for them.
+
+    ``found``, ``sure``: of a nudge by all stages at once. ``powers``: as in ``_with_stages``.
+    """
+    free, shares = _is_free(c), NEXT_AFTER_FIRST ** np.arange(len(powers))
+    first, proved = _nudged(with_stages, c, y, found, powers[0], solve, free=free)
+    goal = set(np.flatnonzero(c.exponents[: c.ptr[1]].any(0)))
+    if goal <= set(c.allowed) < set(range(y.shape[1])) and all(d.row > 0 for d in c.divisors):
+        # with its whole numbers held the goal cannot change, and no nudge has to be tiny
+        free, some, with_stages = True, np.arange(len(y)), multipliers.held_whole(with_stages, first)
+    else:
+        some = np.flatnonzero((found - first) @ powers[0] > FIRST_LOST)
+    if some.size:
+        own = first[some]
+        both, known = _nudged(
+            take(with_stages, some), take(c, some), y[some], own, shares @ powers, solve, free=free
+        )
+        kept = (both - own) @ powers[0] <= FIRST_LOST
+        found[some] = np.where(kept[:, None], both, own)
+        sure[some] = np.where(kept, known, proved[some])
+    return found, sure
+
+
+def _nudged(
+    with_stages: Canonical, c: Canonical, y: Array, start: Array, powers: Array, solve: Solver, *, free: bool
+) -> tuple[Array, Bools]:
+    """Search the designs of which the goal times ``powers`` of their numbers is least, by the largest nudge that costs
+    no more than a tie may against ``y``; also returns where that is proved. Where there is none ``start`` stays.
+
+    ``free``: the goal cannot change, so that any nudge costs nothing.
+    """  # noqa: D205
+    found, sure, left = start.copy(), np.zeros(len(y), bool), np.arange(len(y))
     for nudge in NUDGES:
         if not left.size:
             break
-        nudged = _goal_times_powers(take(with_stages, left), powers * (1.0 if _is_free(c) else nudge))
+        nudged = _goal_times_powers(take(with_stages, left), powers * (1.0 if free else nudge))
         r = _least_nudged(nudged, start[left], solve)
         good = np.flatnonzero(_as_good(take(c, left), y[left], r.y))
         if not good.size:
             continue
         there, some = r.y[good], left[good]
         sharp, *_ = multipliers.sharpened(take(nudged, good), there, solve)
-        there = np.where(_as_good(take(c, some), y[some], sharp)[:, None], sharp, there)
-        found[some], sure[some] = there[:, : y.shape[1]], r.status[good] == gp.OPTIMAL
+        found[some] = np.where(_as_good(take(c, some), y[some], sharp)[:, None], sharp, there)
+        sure[some] = r.status[good] == gp.OPTIMAL
         left = np.delete(left, good)
     return found, sure
 
@@ -285,15 +330,15 @@ def _is_free(c: Canonical) -> bool:
 
 
 def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canonical, Array, Array]:
-    """Add a variable above each stage that is a sum; also the powers of variables that a nudge is."""
+    """Add a variable above each stage that is a sum; also the powers (stages, n) of variables that stages are."""
     count, n = y.shape
     sums = [g for g in stages if not g.numerator.is_monomial]
     more = {g.name: Posynomial({((f"least {g.name}", 1.0),): 1.0}) for g in sums}
-    names, powers = (*c.names[:n], *(f"least {g.name}" for g in sums)), np.zeros(n + len(sums))
+    names, powers = (*c.names[:n], *(f"least {g.name}" for g in sums)), np.zeros((len(stages), n + len(sums)))
     for k, g in enumerate(stages):
         ((term, _),) = (more.get(g.name) or g.numerator * g.denominator.power(-1.0)).terms.items()
         for name, exponent in term:
-            powers[names.index(name)] += exponent * NEXT**k
+            powers[k, names.index(name)] += exponent
     if not sums:
         return c, y, powers
     point = dict(zip(c.names, np.exp(y).T, strict=True))
