@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import points_alone
 import pytest
@@ -142,7 +145,9 @@ def test_discrete_variables_are_those_of_the_question_alone(name: str):
         ({"model": "matmul", "given": {"order": 1e4}}, lambda p: 1e8 / p ** (2 / 3)),
     ],
 )
-def test_fewest_processors_beside_a_power_cap_take_the_least_time(changes, memory):
+def test_fewest_processors_beside_a_power_cap_take_the_least_time(
+    changes: dict[str, Any], memory: Callable[[float], float]
+):
     """Of the designs of as many processors that one counts which is fastest, whatever energy that saves or costs."""
     asked = {
         "model": "nbody",

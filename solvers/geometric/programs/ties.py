@@ -253,41 +253,30 @@ def by_rule(c: Canonical, y: Array, stages: Sequence[Goal], solve: Solver) -> tu
     """Search the designs that the tie rule wants, from optimal designs ``y``; ``stages``: what ties go to.
 
     Also returns where they are proved to be those of a nudged goal. Where any nudge costs more than a tie may, ``y``
-    stays. A nudge by all stages at once settles whole numbers; along a curve of designs the first stage may give up
-    something for later ones, which then have no more to say than ``NEXT_AFTER_FIRST``.
+    stays. All stages together nudge it; where that gave up something of the first one for later ones, these have no
+    more to say than ``NEXT_AFTER_FIRST``.
     """
     with_stages, start, powers = _with_stages(c, y, [g for g in stages if g.denominator.is_monomial])
-    shares = NEXT ** np.arange(len(powers))
-    found, sure = _nudged(with_stages, c, y, start, shares @ powers, solve, free=_is_free(c))
-    if c.divisors and len(powers) > 1:
-        found, sure = _first_first(with_stages, c, y, solve, found, sure, powers)
+    places = np.arange(len(powers))
+
+    def nudged(some: Indices, at: Array, by: Array, *, held: bool = False) -> tuple[Array, Bools]:
+        own = take(with_stages, some)
+        own, free = (multipliers.held_whole(own, at), True) if held else (own, _is_free(c))
+        return _nudged(own, take(c, some), y[some], at, by, solve, free=free)
+
+    found, sure = nudged(np.arange(len(y)), start, NEXT**places @ powers)
+    if len(powers) > 1:
+        again = np.flatnonzero((found - start) @ powers[0] > FIRST_LOST)
+        if again.size:
+            found[again], sure[again] = nudged(again, start[again], powers[0])
+        # with its whole numbers held such a goal cannot change, and no nudge has to be tiny
+        held = bool(c.divisors) and _is_of_whole(c)
+        again = np.arange(len(y)) if held else again
+        if again.size:
+            both, known = nudged(again, found[again], NEXT_AFTER_FIRST**places @ powers, held=held)
+            kept = (both - found[again]) @ powers[0] <= FIRST_LOST
+            found[again[kept]], sure[again[kept]] = both[kept], known[kept]
     return found[:, : y.shape[1]], sure
-
-
-def _first_first(
-    with_stages: Canonical, c: Canonical, y: Array, solve: Solver, found: Array, sure: Bools, powers: Array
-) -> tuple[Array, Bools]:
-    """Let no stage but the first have more to say than ``NEXT_AFTER_FIRST``, where it gave up something for them.
-
-    ``found``, ``sure``: of a nudge by all stages at once. ``powers``: as in ``_with_stages``.
-    """
-    free, shares = _is_free(c), NEXT_AFTER_FIRST ** np.arange(len(powers))
-    first, proved = _nudged(with_stages, c, y, found, powers[0], solve, free=free)
-    goal = set(np.flatnonzero(c.exponents[: c.ptr[1]].any(0)))
-    if goal <= set(c.allowed) < set(range(y.shape[1])) and all(d.row > 0 for d in c.divisors):
-        # with its whole numbers held the goal cannot change, and no nudge has to be tiny
-        free, some, with_stages = True, np.arange(len(y)), multipliers.held_whole(with_stages, first)
-    else:
-        some = np.flatnonzero((found - first) @ powers[0] > FIRST_LOST)
-    if some.size:
-        own = first[some]
-        both, known = _nudged(
-            take(with_stages, some), take(c, some), y[some], own, shares @ powers, solve, free=free
-        )
-        kept = (both - own) @ powers[0] <= FIRST_LOST
-        found[some] = np.where(kept[:, None], both, own)
-        sure[some] = np.where(kept, known, proved[some])
-    return found, sure
 
 
 def _nudged(
@@ -327,6 +316,12 @@ def _as_good(c: Canonical, y: Array, other: Array) -> Bools:
 def _is_free(c: Canonical) -> bool:
     """Whether nothing is to be minimised."""
     return not c.exponents[: c.ptr[1]].any() and all(d.row > 0 for d in c.divisors)
+
+
+def _is_of_whole(c: Canonical) -> bool:
+    """Whether the goal is made of numbers with gaps alone, and something else is decided, too."""
+    goal = set(np.flatnonzero(c.exponents[: c.ptr[1]].any(0)))
+    return goal <= set(c.allowed) < set(range(c.low.shape[1])) and all(d.row > 0 for d in c.divisors)
 
 
 def _with_stages(c: Canonical, y: Array, stages: Sequence[Goal]) -> tuple[Canonical, Array, Array]:
