@@ -12,7 +12,7 @@ import click
 from dse.commands import sweep_command
 from dse.commands.answering import RECORD
 from dse.commands.terminal import sketch, sweep_summary
-from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, draw, filling, folder_for
+from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, draw, filling, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
@@ -20,7 +20,8 @@ from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show_table
 from dse.system.pictures import PICTURES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from results.uncertainty.matters import Matters
     from results.uncertainty.worlds import Worlds
@@ -98,7 +99,7 @@ def uncertainty(
         with client_at(place) as client:
             asked = api.load(scenario, machine)
             matter = api.what_matters(asked, samples, values, client, place.workers, True, place.patience)
-        draw(pictures, "matters", matter, matter.samples.attrs)
+        pictures = _drawn(pictures, "matters", matter, matter.samples.attrs)
         _print_indices(matter, pictures, as_json=as_json)
         return ANSWERED if matter.left_out < matter.rows else NO_ANSWER
     with filling(output), client_at(place) as client:
@@ -112,12 +113,24 @@ def uncertainty(
             True,
             place.patience,
         )
-    draw(pictures, "worlds", found, found.samples.attrs)
+    pictures = _drawn(pictures, "worlds", found, found.samples.attrs)
     if statistics is not None:
         folder_for(statistics)
         formats.write(found.to_dataset(), Path(statistics))
     _print_worlds(found, [*filter(None, (output, statistics)), *pictures], as_json=as_json)
     return _exit_code_of_worlds(found)
+
+
+def _drawn(
+    pictures: tuple[str, ...], kind: str, shown: Worlds | Matters, about: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Draw pictures, and return them; none where nothing varies, which is said."""
+    try:
+        draw(pictures, kind, shown, about)
+    except ValueError as problem:
+        complain(f"dse: {', '.join(pictures)} is not drawn: {problem}")
+        return ()
+    return pictures
 
 
 def _print_indices(found: Matters, written: Sequence[str], *, as_json: bool) -> None:

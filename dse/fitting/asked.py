@@ -13,7 +13,7 @@ from dse.fitting.reading import Column, Measurements, unit_of
 from dse.fitting.table import Table
 from dse.models.described.fitted import HIGH, LOW, Derived, Term
 from dse.models.described.model_files import SHORT_NAME, TAKEN
-from dse.quantities import UnitError, si_unit
+from dse.quantities import UnitError, si_unit, to_si
 from dse.system.arrays import Indices
 from dse.system.records import dataclass
 
@@ -81,9 +81,14 @@ def asked(
     problems += [f"{n} is named twice" for n in dict.fromkeys(names) if names.count(n) > 1]
     units, stated = {}, {}
     for name, unit in (*wanted, *columns):
-        written = unit or unit_of(cells, headers.get(name, name))
+        header = unit_of(cells, headers.get(name, name), renamed=name in headers)
         try:
-            units[name] = si_unit(written)
+            units[name] = si_unit(unit or header)
+            if unit and header and (si_unit(header), _size(header)) != (units[name], _size(unit)):
+                problems.append(
+                    f"column {name}: its header says {header}, not {unit}: leave the unit out, or write --columns "
+                    f'"{name}={headers.get(name, name)} [{unit}]" where the header is wrong'
+                )
         except UnitError as error:
             problems.append(f"column {name}: {error}")
         if unit:
@@ -91,6 +96,11 @@ def asked(
     if problems:
         raise FittingError(cells.source, problems)
     return Asked(wanted[0][0], tuple(n for n, _ in columns), groups, units, stated, headers)
+
+
+def _size(unit: str) -> float:
+    """A unit in SI."""
+    return to_si(f"1 {unit}", si_unit(unit))
 
 
 def _list_of_names(names: str | Sequence[str]) -> list[str]:

@@ -301,12 +301,21 @@ def _quoted_cell(cell: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def unit_of(cells: Table, name: str) -> str:
-    """Return the unit that a column's header states; empty where it states none, or where there is no such column."""
+def unit_of(cells: Table, name: str, *, renamed: bool = False) -> str:
+    """Return the unit that a column's header states; empty where it states none, or where there is no such column.
+
+    ``renamed``: the name is a header of which the user says that a column stands there, with another unit where need
+    be; then what is behind its underscore is a unit, too.
+    """
+    name, own = name_and_unit(name) if renamed else (name, "")
+    if own and own not in NO_UNIT:
+        return own
     heads = [name_and_unit(h) for h in cells.heads]
     stated = next((unit for n, unit in heads if _snake_case(n) == _snake_case(name)), None)
     if stated is None:
         stated = next(
             (_suffix(n) for n, unit in heads if _snake_case(n.rpartition("_")[0]) == _snake_case(name)), ""
         )
+    if not stated and renamed:
+        stated = _suffix(name)
     return "" if stated in NO_UNIT else stated

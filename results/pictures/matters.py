@@ -28,7 +28,7 @@ def matters(found: Matters, *, narrow: bool = False) -> Figure:
     ``narrow``: for a telephone. Returns the figure. Raises ValueError where no number varies.
     """
     if not found.indices:
-        raise ValueError("no number varies: there is nothing to draw")
+        raise ValueError("no number varies")
     costs = found.losses if found.losses is not None and found.losses.objective else None
     paper = sheet(
         f"{found.title}: {found.of}", 1 + (costs is not None), sharex=False, sharey=False, narrow=narrow

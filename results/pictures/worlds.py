@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,28 +32,38 @@ def worlds(found: Worlds, *, narrow: bool = False) -> Figure:
     """Draw a study: histograms of the objective and of what is decided, then shares of choices and binding limits.
 
     A line marks the median, a band 90 % of the worlds; of the objective also what a fixed design comes to (dashed).
-    ``narrow``: for a telephone. Returns the figure. Raises ValueError where no world has a design.
+    ``narrow``: for a telephone. Returns the figure. Without either, the metrics that
+    vary. Raises ValueError where nothing does.
     """
-    numbers = [n for n in found.numbers if n.role == "objective"]
-    numbers += [n for n in found.numbers if n.role == "decided"][:MOST_DECIDED_DRAWN]
-    numbers = [n for n in numbers if n.greatest - n.least > ONE_VALUE * abs(n.greatest)]
+    numbers = [*_varying(found, "objective"), *_varying(found, "decided")[:MOST_DECIDED_DRAWN]]
     shares = [
-        (f"which {axes.words(n)} wins", s)
+        (
+            f"which {axes.words(n)} wins",
+            tuple(replace(x, name=worlds_text.shown_value(found, n, x.name)) for x in s),
+        )
         for n, s in list(found.winners.items())[:MOST_CHOICES_DRAWN]
         if len(s) > 1
     ]
     binding = tuple(sorted((s for s in found.binding if s.count), key=lambda s: -s.count))
+    binding = tuple(replace(x, name=worlds_text.shown(found, x.name)) for x in binding)
     shares += [("which limit binds", binding)] if binding else []
     if not (numbers or shares):
-        raise ValueError("no sample has a design that differs from the others: there is nothing to draw")
+        numbers = _varying(found, "metric")[:MOST_DECIDED_DRAWN]
+    if not (numbers or shares):
+        raise ValueError("no sample has a design or a metric that differs from the others")
     paper = sheet(_title(found), len(numbers) + len(shares), sharex=False, sharey=False, narrow=narrow)
     marks: dict[str, Any] = {}
     for n, panel in zip(numbers, paper.panels, strict=False):
         marks |= _histogram(panel, found, n)
     for (title, some), panel in zip(shares, paper.panels[len(numbers) :], strict=True):
-        _draw_share_bars(panel, title, some, found)
+        _draw_share_bars(panel, title, some)
     paper.legend(marks)
     return paper.figure
+
+
+def _varying(found: Worlds, role: str) -> list[Number]:
+    spread = [(n, n.greatest - n.least) for n in found.numbers if n.role == role]
+    return [n for n, range_ in spread if range_ > ONE_VALUE * abs(n.greatest)]
 
 
 def _title(found: Worlds) -> str:
@@ -135,7 +146,7 @@ def _edges(values: Any, *, log: bool) -> Any:
     return np.arange(low - 0.5, high + 1) if whole else np.linspace(low, high, count + 1)
 
 
-def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...], found: Worlds) -> None:
+def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:
     shown = shares[:MOST_WORLD_BARS]
     for place, s in enumerate(shown):
         e = s.estimate
@@ -150,7 +161,7 @@ def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...], found: 
             va="center",
             fontsize=SMALL_POINTS,
         )
-    label_bars(panel, [worlds_text.shown(found, s.name) for s in shown], 28)
+    label_bars(panel, [s.name for s in shown], 28)
     panel.set_xlim(0, 125)
     panel.set_xticks([0, 25, 50, 75, 100])
     panel.set_xlabel(f"{title} (% of samples)", fontsize=MEDIUM)

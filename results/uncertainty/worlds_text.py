@@ -67,7 +67,7 @@ def tables(found: Worlds) -> list[Table]:
         rows = [_number_row(n) for n in found.numbers]
         made.append((f"Over the {answered} samples with a design", head, rows))
     for name, shares in found.winners.items():
-        rows = [_share_row(s, shown(found, s.name)) for s in shares]
+        rows = [_share_row(s, shown_value(found, name, s.name)) for s in shares]
         made.append((f"Which {axes.words(name)} wins", ("", "share", "95 % interval"), rows))
     if found.binding:
         rows = [_share_row(s) for s in sorted(found.binding, key=lambda s: -s.count)]
@@ -107,6 +107,12 @@ def shown(found: Worlds, name: str) -> str:
     """Return how people are shown a limit, or one of the names chosen among: a machine file by its title."""
     known = shown_names(str(found.samples.attrs.get("scenario", "")))
     return known.get(name, name if is_file(name) else axes.words(name))
+
+
+def shown_value(found: Worlds, number: str, value: str) -> str:
+    """Return how people are shown a value of a choice: of a number with its unit, otherwise a name."""
+    unit = next((n.unit for n in found.numbers if n.name == number), "")
+    return _number_with_unit(float(value), unit) if unit else shown(found, value)
 
 
 def _share_row(s: Share, name: str = "") -> list[str]:

@@ -143,7 +143,7 @@ def test_a_picture_needs_something_that_varies():
     still = {**SQUARE, "uncertain": {"fall": {"values": [1.0]}}}
     found = dse.what_matters(still, rows=16, progress=False)
     assert found.indices == ()
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="no number varies"):
         plot.matters(found)
 
 

@@ -149,7 +149,7 @@ def line_of_equations(at: TracebackType | None) -> str:
         code = at.tb_frame.f_code
         home = str(at.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
         line = linecache.getline(code.co_filename, at.tb_lineno).strip()
-        if home not in {"dse", "pint", "scenarios", "numpy"} and line:
+        if home not in {"dse", "pint", "scenarios", "numpy", "functools"} and line:
             found = f" in {Path(code.co_filename).name}, line {at.tb_lineno}: {line}"
         at = at.tb_next
     return found
