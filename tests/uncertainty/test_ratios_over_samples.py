@@ -80,3 +80,43 @@ def test_no_other_design_is_better(uncertain: str, objective: dict[str, Any]) ->
     # the gap that is asked for
     assert found.objective is not None
     assert values.min() >= sign * found.objective - 1e-6 * abs(found.objective)
+
+
+BOARDS: dict[str, Any] = {
+    "model": "blocks",
+    "machine": {"b0": "apu-gpu-choi2014", "b1": "arndale-gpu-choi2014"},
+    "given": {"flops": 1e12, "bytes": 5e10, "sharing": "free"},
+    "decide": {"count.b0": {"max": 2}, "count.b1": {"max": 2}},
+    "uncertain": {
+        "machine.b1.time_per_byte": {"uniform": [8.3e-11, 1.6e-10]},
+        "sampling": {"samples": 4},
+    },
+    "objective": {"minimize": "energy", "measure": "mean"},
+}
+AT_STANDSTILL: dict[str, Any] = {"base": "arndale-gpu-choi2014", "constant_power": 0}
+
+
+@pytest.mark.parametrize("cap", [None, 40.0])
+def test_what_is_divided_bounds_what_divides(cap: float | None) -> None:
+    """A board at least draws 1.28 W, so that none of as little energy does next to nothing: the bound was -inf."""
+    found = dse.solve(BOARDS | ({} if cap is None else {"limits": {"power": {"max": cap}}}))
+    assert found.status is Status.OPTIMAL, found.certificate
+    # one board at work, in closed form: 110.1 J of its work, and 1.28 W for 1e12 flop at 33 GFLOPS
+    assert found.objective == pytest.approx(110.1 + 1.28 * 1e12 / 33e9, rel=1e-6)
+
+
+@pytest.mark.parametrize("objective", [{"minimize": "energy"}, {"maximize": "efficiency"}], ids=str)
+@pytest.mark.parametrize("measure", ["mean", "worst"])
+def test_boards_that_draw_nothing_at_a_standstill_have_a_ratio(
+    objective: dict[str, Any], measure: str
+) -> None:
+    """Doing nothing with no power is no ratio: "energy is infinite in some sample", an error, was the answer."""
+    asked = BOARDS | {
+        "machine": BOARDS["machine"] | {"b1": AT_STANDSTILL},
+        "objective": {**objective, "measure": measure},
+        "limits": {"power": {"max": 3}},
+    }
+    found = dse.solve(asked)
+    assert found.status is Status.OPTIMAL, found.message
+    assert found.metrics["energy"] == pytest.approx(110.1, rel=1e-6)
+    assert found.metrics["power"] == pytest.approx(3.0, rel=1e-6)

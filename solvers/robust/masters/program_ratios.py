@@ -26,6 +26,8 @@ RATIO_STEPS = 30
 """Steps converge faster than linearly: a few do."""
 CLOSED = 1e-10
 """A design whose ratio is smaller by no more, relative, is none that is better."""
+ROUNDED = 4e-16
+"""Relative: what a ratio is off by in floats."""
 
 
 def ratio_steps(
@@ -54,12 +56,17 @@ def ratio_steps(
         found, there = master.least(step, MASTER_CLOSE, master.solve)
         if there is None:
             return found, None, step
-        best = there
-        if step.value(best) >= now - CLOSED * abs(now):
+        if step.value(there) >= now - CLOSED * abs(now):
+            # of what has no divisor at all 0 / 0 is no ratio
+            best = there if (under(there) @ there > 0.0).all() else u
             break
-        u = best
-    lost = min(found.bound - now, 0.0) * size
-    bound = now if lost == 0.0 else now + lost / _least_divisor(master, under(u))
+        best = u = there
+    # of what is lost, rounding of the ratio itself is no part
+    lost, divided_by = min(found.bound + ROUNDED * abs(now) - now, 0.0) * size, under(u)
+    # a design whose ratio is no greater divides by at least this, where it is the same in every world
+    alike = bool((divided_by == divided_by[0]).all()) and now > 0.0
+    known = max(least_goal.bound, 0.0) / now if alike else 0.0
+    bound = now if lost == 0.0 else now + lost / max(_least_divisor(master, divided_by), known)
     return replace(found, bound=bound), best, step
 
 

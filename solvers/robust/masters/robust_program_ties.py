@@ -43,7 +43,8 @@ def settled(master: Master, goal: Measured | None, u: Array) -> Array:
         step = Measured(of, MEAN)
         master.cuts = [step.cut(u)]
         _, then = master.least(step, TIE, master.solve, worse)
-        if then is None:
+        # of what has no divisor at all 0 / 0 is no ratio
+        if then is None or (asked.ratio and not (asked.under(then) @ then > 0.0).all()):
             continue
         u = then
         held.append(_no_worse(step, u))
