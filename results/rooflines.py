@@ -83,7 +83,8 @@ def of_dataset(dataset: xr.Dataset, most: int = MOST_ROOFS) -> tuple[Roofline, .
 def _rooflines_of(groups: Iterable[Designs], most: int = MOST_ROOFS) -> tuple[Roofline, ...]:
     alike: list[Designs] = []
     for group in groups:
-        if any("intensity" in names for names in group.question.model.one_of):
+        # of several kernels each has its own work, and only the intensity may be shared
+        if any({"bytes", "intensity"} <= set(names) for names in group.question.model.one_of):
             alike += _differing_in_work(group)
     machines = [_inputs_of_curve(group) for group in alike[:most]]
     names = _machine_labels([_shown(group) for group in alike[:most]], machines)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dse.models.described.model_files import KIND
+from dse.models.described.fitted import KIND
 from dse.names import did_you_mean
 from dse.system import files
 from dse.system.streams import controls, visible

@@ -16,6 +16,7 @@ from dse.machines.figures import FIGURES
 from dse.machines.values import Value
 from dse.models import machine_parameter, machine_parameters
 from dse.models.described import plugins
+from dse.models.described.fitted import KIND
 from dse.names import UnknownName, did_you_mean, unknown
 from dse.system import files
 from dse.system.records import dataclass
@@ -212,6 +213,8 @@ def parse(name: str, text: str) -> Machine:
     What is wrong with its keys and values is told together.
     """
     data = files.toml(text)
+    if data.get("kind") == KIND:
+        raise ValueError("it is a fitted model: name it under model, not under machine")
     stated, menu = data.get("parameters", {}), data.get("settings", [])
     figures = data.get("figures", {})
     listed = stated or menu or figures or "figures_of" in data

@@ -33,7 +33,11 @@ function drawParallel(places) {
     const finite = values.filter(Number.isFinite);
     const [low, high] = [Math.min(...finite), Math.max(...finite)];
     const made = { label: plain(title(c)), values: some(values), ...(low < high ? { range: [low, high] } : {}) };
-    if (c.labels.length) Object.assign(made, { tickvals: c.labels.map((_, k) => k), ticktext: c.labels.map(plain) });
+    if (c.labels.length) {
+      // an axis ends where its designs do, and a name beyond its end would be written over its title
+      const tickvals = c.labels.map((_, k) => k).filter((k) => low <= k && k <= high);
+      Object.assign(made, { tickvals, ticktext: tickvals.map((k) => plain(c.labels[k])) });
+    }
     else if (logged(c)) Object.assign(made, ticks(low, high));
     return made;
   });

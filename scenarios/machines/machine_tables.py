@@ -35,7 +35,8 @@ def known(findings: Findings, key: str, name: Any) -> bool:
         findings.add(key, wrong, "write one of these in full" if ambiguous else meant(name, machines.names()))
         return False
     except machines.MachineError as error:
-        findings.add(key, str(error), "correct that file, or start a new one: dse new machine -o mine.toml")
+        hint = "correct that file, or start a new one: dse new machine -o mine.toml"
+        findings.add(key, str(error), "" if "name it under" in str(error) else hint)
         return False
     return True
 

@@ -342,3 +342,39 @@ def test_where_no_sample_has_a_design_there_is_no_table_of_them() -> None:
     told = str(dse.uncertainty(dse.load(asked)))
     assert "No design at all in 100 % of the samples" in told
     assert "nan" not in told
+
+
+def test_without_a_design_the_picture_has_metrics_and_without_a_difference_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table is printed all the same: an unexpected ValueError stood in its place."""
+    monkeypatch.chdir(tmp_path)
+    asked = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e12, "intensity": 7},
+    }
+    for high, drawn in ((10.0, True), (7.0 * (1 + 1e-13), False)):
+        uncertain = {"intensity": {"uniform": [7.0, high]}, "sampling": {"samples": 16}}
+        Path("samples.toml").write_text(to_toml(asked | {"uncertain": uncertain}), encoding="utf-8")
+        found = CliRunner().invoke(main, ["uncertainty", "samples.toml", "--plot", "picture.png"])
+        assert found.exit_code == 0, found.output
+        assert "Over the 16 samples with a design" in found.output
+        assert Path("picture.png").exists() == drawn
+        assert ("picture.png is not drawn" in found.output) != drawn
+        Path("picture.png").unlink(missing_ok=True)
+
+
+def test_values_that_win_have_their_units() -> None:
+    asked = {
+        "model": "nbody",
+        "machine": "jaketown",
+        "given": {"bodies": 1e6, "flops_per_pair": 20, "processors": 4},
+        "decide": {"memory": {"values": ["1 MB", "2 MB"]}},
+        "uncertain": {"bodies": {"uniform": [0.9e6, 1.1e6]}, "sampling": {"samples": 16}},
+        "objective": {"minimize": "energy"},
+    }
+    told = str(dse.uncertainty(dse.load(asked)))
+    assert "Which memory wins" in told
+    wins = told.partition("Which memory wins")[2].splitlines()[3]
+    assert "word" in wins.partition("%")[0] or "B" in wins.partition("%")[0], wins

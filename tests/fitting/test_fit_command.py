@@ -177,3 +177,44 @@ def test_pictures_name_their_axes(model: str, dvfs_csv: Path, roofline_csv: Path
         for line in panel.get_lines():
             assert np.isfinite(np.asarray(line.get_ydata(), float)).all()
     assert figure.legends
+
+
+@pytest.mark.parametrize(
+    ("target", "columns", "said"),
+    [
+        (
+            "lat = s",
+            "",
+            'column lat: its header says ms, not s: leave the unit out, or write --columns "lat=lat [s]"',
+        ),
+        ("lat = kg", "", "its header says ms, not kg"),
+        ("lat = ms", "", ""),
+        ("lat", "lat=lat [s]", ""),
+    ],
+)
+def test_a_unit_that_contradicts_the_header_is_a_mistake(
+    target: str, columns: str, said: str, tmp_path: Path
+):
+    """It won in silence: a model a thousand times too large."""
+    runs = "\n".join(f"{n},{0.5 * n + 1}" for n in range(1, 12))
+    file = tmp_path / "runs.csv"
+    file.write_text(f"n,lat [ms]\n{runs}\n", encoding="utf-8")
+    options = ["--model", "posynomial", "--terms", "2", "--target", target, "--of", "n"]
+    options += ["--columns", columns] if columns else []
+    found = CliRunner().invoke(main, ["fit", str(file), *options])
+    assert found.exit_code == (2 if said else 0), found.output
+    assert said in found.output
+
+
+def test_a_fitted_model_named_as_a_machine_is_told_in_one_line(tmp_path: Path):
+    """Ten false mistakes of a machine file were told."""
+    file, model = tmp_path / "runs.csv", tmp_path / "fitted.toml"
+    file.write_text(
+        "n,lat [ms]\n" + "\n".join(f"{n},{0.5 * n + 1}" for n in range(1, 12)) + "\n", encoding="utf-8"
+    )
+    options = ["--model", "posynomial", "--terms", "2", "--target", "lat", "--of", "n"]
+    assert CliRunner().invoke(main, ["fit", str(file), *options, "-o", str(model)]).exit_code == 0
+    found = CliRunner().invoke(main, ["machines", str(model)])
+    assert found.exit_code == 2
+    assert found.output.count("\n") == 1
+    assert "it is a fitted model: name it under model, not under machine" in found.output

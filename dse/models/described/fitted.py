@@ -18,6 +18,8 @@ from dse.system.records import dataclass
 POSYNOMIAL, SOFTMAX, MAX = "posynomial", "softmax", "max"
 FORMS = (POSYNOMIAL, SOFTMAX, MAX)
 RANGE = "measured_range"
+KIND = "fitted model"
+"""What a file of such a model says that it is."""
 LOW, HIGH = "_low", "_high"
 # how far beyond its runs a search may go where measured_range is waived
 BEYOND_RUNS = 1e6

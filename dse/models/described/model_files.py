@@ -18,6 +18,7 @@ from typing import Any
 from dse.models.described.fitted import (
     FORMS,
     HIGH,
+    KIND,
     LOW,
     MAX,
     POSYNOMIAL,
@@ -34,7 +35,6 @@ from dse.quantities import UnitError, si_unit
 from dse.system import files
 
 FORMAT = 1
-KIND = "fitted model"
 SUFFIX = ".toml"
 MOST_FILE_TERMS, MOST_FILE_COLUMNS, MOST_FACETS = 200, 20, 200
 STEEPEST = 30.0

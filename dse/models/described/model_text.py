@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dse.models.described.fitted import SOFTMAX, Fitted, Term
-from dse.models.described.model_files import FORMAT, KIND
+from dse.models.described.fitted import KIND, SOFTMAX, Fitted, Term
+from dse.models.described.model_files import FORMAT
 
 
 def written(fitted: Fitted, head: Sequence[str] = ()) -> str:
