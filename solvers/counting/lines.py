@@ -28,7 +28,7 @@ from solvers import enumeration
 from solvers.counting import narrowed
 from solvers.counting.narrowed import Asked
 from solvers.designs import axis_values
-from solvers.explaining import settling, subsets
+from solvers.explaining import known_designs, settling
 
 SHORTEST = 32
 """Designs of a line, on average, from which it is less work than these."""
@@ -64,7 +64,7 @@ class Lines:
 
         Also at which points this is so: at the others more lines would have to be looked at.
         """
-        least = subsets.broken(self.ratios, names, self.shape)
+        least = known_designs.broken(self.ratios, names, self.shape)
         order = _nearest(self.ratios.values(), self.shape)
         open_ones = np.ones(self.shape, bool)
         # what breaks all limits tells nothing
@@ -75,7 +75,7 @@ class Lines:
                 break
             open_ones[point, line] = False
             own, ratios, _ = self._each(point, line)
-            sets = subsets.broken(ratios, names, (own.size, self.values.shape[1]))
+            sets = known_designs.broken(ratios, names, (own.size, self.values.shape[1]))
             found = np.concatenate([found, _by_point(own, sets, found[:, :1])], axis=1)
         # of lines that break one limit at most all are here, of others one of each kind
         known = ~open_ones & (np.sum([r > 1.0 + HOLDS for r in self.ratios.values()], axis=0) <= 1)

@@ -32,7 +32,7 @@ from solvers.counting import lines, narrowed
 from solvers.counting.lines import Lines
 from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
 from solvers.designs import MANY_DESIGNS, Table
-from solvers.explaining import hopeless, least_values, settling, subsets, wider
+from solvers.explaining import hopeless, known_designs, least_values, settling, subsets, wider
 from solvers.linear.points import linear_conflicts
 from solvers.many_points import best_of, blocks
 from solvers.many_points.best_of import BestOf
@@ -168,7 +168,7 @@ def why(asked: Asked, own: Points) -> Why:
         }
 
     broken = _sets_by_lines(here, by_lines, names) if by_lines else _broken_sets(here, by_design[0], names)
-    known = subsets.Known(names, broken, True, decided, search)
+    known = known_designs.Known(names, broken, True, decided, search)
     lost = hopeless.broken_by_all(question, names, len(own))
     met = hopeless.unless_broken(along_bounds(known.met, question, names, len(own)), lost)
     return Why(names, met, values, lambda some: divided.at(question, some))
@@ -179,7 +179,9 @@ def _broken_sets(asked: Asked, t: Table, names: Sequence[str]) -> Integers:
     found = []
     for _, own, here in _in_parts(asked, t):
         _, ratios = enumeration.numbers(own, here.near, here.which)
-        found.append(settling.each_once(subsets.broken(ratios, names, (len(here.which), t.size)), len(names)))
+        found.append(
+            settling.each_once(known_designs.broken(ratios, names, (len(here.which), t.size)), len(names))
+        )
     width = max(sets.shape[1] for sets in found)
     wide = (
         np.pad(s, ((0, 0), (0, width - s.shape[1])), constant_values=(1 << len(names)) - 1) for s in found
@@ -215,7 +217,7 @@ def _listed_values(asked: Asked, t: Table, names: Sequence[str]) -> dict[str, Ar
     for some, own, here in _in_parts(asked, t):
         at, ratios = enumeration.numbers(own, here.near, here.which)
         for n in names:
-            found[n][some] = subsets.listed_value(own, at, ratios, n, (some.size, t.size))
+            found[n][some] = known_designs.listed_value(own, at, ratios, n, (some.size, t.size))
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,16 +16,12 @@ from typing import Any
 import numpy as np
 
 from dse.models.model import ModelLimit
-from dse.system.arrays import Array, Bools, Codes, Integers, Points
-from dse.system.records import dataclass
+from dse.system.arrays import Array, Codes
 from formulations import evaluation
 from formulations.arithmetics.many import Differ, plain
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.grids import divided
-from formulations.problem import formulate
+from formulations.problem import Problem, formulate
 from formulations.programs.program import is_linear
-from formulations.row_keys import RowKey
-from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
 from scenarios.question import Decision, Question, freed, with_asked_gaps, without
@@ -33,6 +29,7 @@ from solvers import boxes, designs, enumeration
 from solvers.designs import Table
 from solvers.enumeration import ONE
 from solvers.explaining import hopeless, least_values, wider
+from solvers.explaining.known_designs import Known, broken, not_allowed, why_listed
 from solvers.geometric import cases
 from solvers.geometric.programs import relaxed_limits
 from solvers.linear import milp_conflicts, program_boxes
@@ -51,35 +48,6 @@ from solvers.outcome import INFEASIBLE, OPTIMAL, Outcome
 MOST_DESIGNS_KEPT = 2_000_000
 SUBSET_BOXES = 20_000
 ENDS = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
-
-Search = Callable[[Points, Collection[str]], Any]
-"""Whether limits can hold together without some of them, by name, at some points: MET, CONFLICT or UNKNOWN."""
-
-
-@dataclass(slots=True)
-class Known:
-    """Designs of N points that are known, by the sets of limits that they break (``broken``, (N, designs)).
-
-    ``complete``: there are no others as long as what the user says of decided quantities, ``decided``, is kept. What
-    they do not tell is searched for.
-    """
-
-    names: tuple[str, ...]
-    broken: Integers
-    complete: bool
-    decided: frozenset[str]
-    search: Search
-
-    def met(self, some: Points, kept: Bools) -> Codes:
-        """Tell whether the limits ``kept`` can hold together at some points; see ``conflicts.by_set``."""
-        bits = sum(1 << int(i) for i in np.flatnonzero(kept))
-        shown = ((self.broken[some] & bits) == 0).any(axis=1)
-        codes = np.where(shown, CAN_HOLD, CANNOT_HOLD).astype(np.int8)
-        free = {n for n, k in zip(self.names, kept, strict=True) if not k}
-        left = np.flatnonzero(~shown)
-        if left.size and not (self.complete and free.isdisjoint(self.decided)):
-            codes[left] = self.search(some[left], free)
-        return codes
 
 
 def limit_names(question: Question) -> tuple[str, ...]:
@@ -169,52 +137,6 @@ def _why_broken(question: Question, names: tuple[str, ...]) -> Why:
     return why_listed(names, t, at, ratios)
 
 
-def why_listed(
-    names: tuple[str, ...],
-    t: Table,
-    at: Mapping[str, Any],
-    ratios: Mapping[RowKey, Any],
-    decided: frozenset[str] = frozenset(),
-    search: Search = lambda points, _: np.full(points.size, CANNOT_HOLD),
-) -> Why:
-    """What tells why none of the designs of a table meets all limits, where these are all designs there are.
-
-    Of one point, or of as many as ``ratios`` have rows. Of designs beyond the bounds on what is ``decided`` the
-    ``search`` tells. The value of such a bound that would do is not among those told.
-    """
-    count = max((len(r) for r in map(np.atleast_2d, map(plain, ratios.values()))), default=1)
-    shape = (count, t.size)
-    masks = broken(ratios, names, shape)
-    masks = np.unique(masks)[None] if count == 1 else masks
-    known = Known(names, masks, True, decided, search)
-
-    def values(points: Points, wanted: Sequence[str]) -> Mapping[str, Any]:
-        return {n: listed_value(t, at, ratios, n, shape)[points] for n in wanted}
-
-    return Why(names, by_set(known.met), values, partial(divided.at, t.question))
-
-
-def listed_value(
-    t: Table, at: Mapping[str, Any], ratios: Mapping[RowKey, Any], name: str, shape: tuple[int, int]
-) -> Array:
-    """The feasible value of a limit, at every point, by the designs of a table (see ``feasible_value``).
-
-    Of a limit with two ends that counts which has to give less.
-    """
-    found, gives = np.full((2, shape[0]), np.inf)
-    for key in sorted(k for k in ratios if k.name == name):
-        held = enumeration.excess(ratios, shape, but=key) <= HOLDS
-        of_it = ratios[key] if key.side == "model" else {**t.question.given, **t.x, **at}[name]
-        value = enumeration.full(of_it, shape)
-        sign = -1.0 if key.side == "min" else 1.0
-        there = held & ~np.isnan(value)
-        best = np.where(there, sign * value, np.inf).min(axis=1, initial=np.inf)
-        least = np.where(there, enumeration.full(ratios[key], shape), np.inf).min(axis=1, initial=np.inf)
-        nearer = np.isfinite(best) & ((least < gives) | np.isinf(found))
-        found, gives = np.where(nearer, sign * best, found), np.where(nearer, least, gives)
-    return found
-
-
 def _why_of_linear(question: Question) -> Why | None:
     """The same of limits that are all affine and conflict, whatever the objective is; None of others."""
     if not is_linear(question):
@@ -242,11 +164,11 @@ def _known_designs(question: Question, names: tuple[str, ...]) -> Known:
     listed = every if complete else designs.grid(without(question, own))
     none = np.zeros((1, 0), dtype=np.int64)
     decided = frozenset(d.name for d in question.decide if d.menu is None)
-    known = Known(names, none, complete, decided, lambda _, free: _others_feasibility(question, free))
+    known = Known(names, none, complete, decided, lambda _, free: _others_feasibility(question, free, learn))
 
     def learn(t: Table) -> None:
         _, ratios = enumeration.numbers(t, question, ONE)
-        masks = broken(ratios, names, (1, t.size)) | _not_allowed(t, names)
+        masks = broken(ratios, names, (1, t.size)) | not_allowed(t, names)
         known.broken = np.union1d(known.broken, masks)[None]
 
     if listed is not None and listed.size <= MOST_DESIGNS_KEPT:
@@ -260,39 +182,52 @@ def _known_designs(question: Question, names: tuple[str, ...]) -> Known:
     return known
 
 
-def _others_feasibility(question: Question, free: Collection[str]) -> Codes:
-    """Whether the other limits of one question can hold together."""
+def _others_feasibility(question: Question, free: Collection[str], learn: Callable[[Table], None]) -> Codes:
+    """Whether the other limits of one question can hold together; ``learn``: what a design tells of other sets."""
     relaxed = _dividing(without(question, free))
     every = designs.grid(relaxed)
     if every is not None and every.size <= designs.OUTRIGHT:
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
+        if found.x is not None:
+            learn(Table(question, {n: np.array([v]) for n, v in found.x.items()}))
         return np.array([ENDS.get(found.status, NOT_KNOWN)], np.int8)
-    known = milp_conflicts.affine_feasibility(relaxed)
+    known, x = milp_conflicts.affine_feasibility(relaxed)
+    if x is not None:
+        learn(Table(question, {n: np.array([v]) for n, v in x.items()}))
+    problem = None
+    if known == NOT_KNOWN and not relaxed.model.black_box:
+        problem = formulate(replace(relaxed, objectives=()), searched=True)
+        known = _by_rows(problem)
     if known == NOT_KNOWN:
-        known = _by_rows(replace(relaxed, objectives=()))
-    if known == NOT_KNOWN:
-        apart = _by_structure(replace(relaxed, objectives=()))
+        apart = _by_structure(replace(relaxed, objectives=()), problem)
         known = NOT_KNOWN if apart is None else ENDS.get(apart.status, NOT_KNOWN)
-    return feasibility.anywhere(relaxed, 1) if known == NOT_KNOWN else np.array([known], np.int8)
+    if known != NOT_KNOWN:
+        return np.array([known], np.int8)
+    where = boxes.spaces(relaxed, 1)
+    design = np.full(where.low.shape, np.nan)
+    told = feasibility.anywhere(relaxed, where, design)
+    if told[0] == CAN_HOLD and not np.isnan(design).any():
+        learn(Table(question, dict(zip(where.names, design.T, strict=True))))
+    return told
 
 
-def _by_rows(question: Question) -> int:
+def _by_rows(problem: Problem) -> int:
     """Whether limits that are rows of posynomials can hold together: any design ends that search."""
-    if question.model.black_box:
-        return NOT_KNOWN
-    problem = formulate(question, searched=True)
     if problem.rows is None or problem.program is not None:
         return NOT_KNOWN
     of = relaxed_limits.why(problem)
     return int(np.asarray(of.met(ONE, np.ones((1, len(of.names)), bool)))[0])
 
 
-def _by_structure(question: Question) -> Outcome | None:
-    """The optimum of a question whose limits have structure, or a proof that there is no design; None of others."""
+def _by_structure(question: Question, problem: Problem | None = None) -> Outcome | None:
+    """The optimum of a question whose limits have structure, or a proof that there is no design; None of others.
+
+    ``problem``: the question's, where it is known already.
+    """
     found = methods.answered_as_product(question) or program_boxes.minimise(question)
     if found is not None or question.model.black_box:
         return found
-    problem = formulate(question, searched=True)
+    problem = problem or formulate(question, searched=True)
     if problem.rows is None or problem.program is not None:
         return None
     outcome = cases.optimise(problem, ties=False).outcome
@@ -329,36 +264,6 @@ def _dividing(question: Question) -> Question:
             # without one that divides, its values break the limit as they are
             decided[name] = replace(d, integer=False, values=values, endless=False) if values else d
     return replace(question, decide=tuple(decided[d.name] for d in question.decide))
-
-
-def broken(ratios: Mapping[RowKey, Any], names: Sequence[str], shape: tuple[int, int]) -> Integers:
-    """For each design at each point the set of limits that it breaks, as bits in the order of ``names``."""
-    place = {name: 1 << i for i, name in enumerate(names)}
-    # what breaks a limit that nothing may break is not a design at all
-    everything = (1 << len(names)) - 1
-    masks: Integers = np.zeros((), dtype=np.int64)
-    # what few numbers tell comes first
-    for key, value in sorted(ratios.items(), key=lambda item: np.size(plain(item[1]))):
-        held = np.asarray(plain(value), float) <= 1 + HOLDS
-        masks = masks | np.where(held, 0, place.get(key.name, everything))
-    return np.broadcast_to(masks, shape)
-
-
-def _not_allowed(t: Table, names: Sequence[str]) -> Integers:
-    """The same of whole numbers and listed values that designs do not keep to."""
-    masks = np.zeros((1, t.size), dtype=np.int64)
-    for d in t.question.decide:
-        if not d.integer and d.values is None:
-            continue
-        x, allowed = t.x[d.name], np.round(t.x[d.name])
-        if not d.integer or d.menu is not None:
-            values = np.array(d.values)
-            allowed = values[np.abs(x[:, None] - values).argmin(1)]
-        # half a replica is not a design
-        free = d.name in names and d.menu is None and not d.count
-        bit = 1 << names.index(d.name) if free else (1 << len(names)) - 1
-        masks |= np.where(np.abs(allowed - x) <= 1e-9 * np.abs(allowed), 0, bit)
-    return masks
 
 
 def feasible_value(question: Question, name: str, *, ended: set[str] | None = None) -> float | None:

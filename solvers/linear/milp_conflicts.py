@@ -290,24 +290,25 @@ def beyond_others(p: Program, drop: Collection[str] = ()) -> tuple[RowKey, float
     return None
 
 
-def affine_feasibility(question: Question) -> int:
+def affine_feasibility(question: Question) -> tuple[int, Mapping[str, float] | None]:
     """Whether limits that are all affine can hold together (see ``conflicts.Feasible``); of others it is not known.
 
-    That they cannot rests on no end that only a search has; that they can is shown by a design.
+    That they cannot rests on no end that only a search has; that they can is shown by the design that is returned.
     """
     near = replace(evaluation.nearest(question), objectives=())
     p = of_affine_limits(near)
     if p is None:
-        return NOT_KNOWN
+        return NOT_KNOWN, None
     if least_violation(beyond_ends(p), whole=False) > SLACK:
-        return CANNOT_HOLD
+        return CANNOT_HOLD, None
     for n in milp.branched(p, milp.numbers(p)):
         u = highs.minimise(n, np.zeros(len(p.columns) + 1)).u
         if u is not None:
-            worst, _ = boxes.measured(near, np.array([[*p.design(u).values()]]))
+            x = p.design(u)
+            worst, _ = boxes.measured(near, np.array([[*x.values()]]))
             if worst[0] <= 1.0 + HOLDS:
-                return CAN_HOLD
-    return NOT_KNOWN
+                return CAN_HOLD, x
+    return NOT_KNOWN, None
 
 
 def of_affine_limits(question: Question) -> Program | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dse.system.arrays import Bools, Codes
+from dse.system.arrays import Array, Bools, Codes
 from formulations.arithmetics.intervals import Interval
 from formulations.grids.divided import at
 from formulations.tolerances import HOLDS
@@ -22,22 +22,30 @@ SCATTERED = 64
 """Designs that are tried in each box before it is searched."""
 
 
-def feasible(question: Question, where: Space) -> Codes:
-    """Tell of N points whether a design meets all limits in their boxes: at once, or by a search (see ``minimise``)."""
+def feasible(question: Question, where: Space, designs: Array | None = None) -> Codes:
+    """Tell of N points whether a design meets all limits in their boxes: at once, or by a search (see ``minimise``).
+
+    ``designs`` (N, n): takes those that were found, in the order of the names of ``where``.
+    """
     question = replace(question, objectives=())
     codes = np.full(len(where.low), NOT_KNOWN, np.int8)
     there = np.flatnonzero((where.low <= where.high).all(axis=1))
     if there.size and where.names:
-        codes[there] = at_once(at(question, there), where.at(there))
+        near = None if designs is None else designs[there]
+        codes[there] = at_once(at(question, there), where.at(there), near)
+        if designs is not None:
+            designs[there] = near
     left = np.flatnonzero(codes == NOT_KNOWN)
     if left.size:
         found = minimise(at(question, left), where.at(left), FEASIBLE_BOXES)
         effort.spend(float(found.work.sum()) * effort.BOX_SECONDS)
+        if designs is not None:
+            designs[left] = found.x
         codes[left] = np.select([found.met, found.status == INFEASIBLE], [CAN_HOLD, CANNOT_HOLD], NOT_KNOWN)
     return codes
 
 
-def at_once(question: Question, where: Space) -> Codes:
+def at_once(question: Question, where: Space, designs: Array | None = None) -> Codes:
     """Tell the same as far as the ranges of limits over whole boxes, and a few designs scattered there, tell it."""
     count, n = where.low.shape
     ends = zip(where.names, where.low.T, where.high.T, strict=True)
@@ -50,14 +58,21 @@ def at_once(question: Question, where: Space) -> Codes:
     if left.size:
         own = where.at(left)
         u = np.tile(np.random.default_rng(0).random((SCATTERED, n)), (left.size // SCATTERED, 1))
-        worst, _ = boxes.measured(at(question, left), own.point(own.spread(own.low, own.high, u)))
-        codes[left[worst <= 1.0 + HOLDS]] = CAN_HOLD
+        scattered = own.spread(own.low, own.high, u)
+        worst, _ = boxes.measured(at(question, left), own.point(scattered))
+        met = worst <= 1.0 + HOLDS
+        codes[left[met]] = CAN_HOLD
+        if designs is not None:
+            designs[left[met]] = scattered[met]
     return codes
 
 
-def anywhere(question: Question, count: int) -> Codes:
-    """Tell of N points whether a design meets all limits; not known where only an end that a search has excludes it."""
-    told = feasible(question, boxes.spaces(question, count))
+def anywhere(question: Question, where: Space, designs: Array | None = None) -> Codes:
+    """Tell of N points whether a design meets all limits; not known where only an end that a search has excludes it.
+
+    ``where``: their boxes, see ``boxes.spaces``; ``designs``: see ``feasible``.
+    """
+    told = feasible(question, where, designs)
     out = np.flatnonzero(told == CANNOT_HOLD)
     if out.size:
         told[out[~nothing_beyond(at(question, out), out.size)]] = NOT_KNOWN

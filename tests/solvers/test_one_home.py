@@ -15,7 +15,7 @@ from results.solution import Status
 from solvers import anchors, boxes, choices, designs, enumeration, judgement
 from solvers.answer import answer
 from solvers.counting import tables
-from solvers.explaining import subsets
+from solvers.explaining import known_designs
 from solvers.geometric.kernel import formulas, gp
 from solvers.geometric.points import best_cases, geometric_answers
 from solvers.geometric.programs import (
@@ -178,7 +178,7 @@ def test_branch_and_bound_by_intervals_has_one_home(home: Any, name: str, monkey
         (search, "_examined", "one decided number"),
         (feasibility, "anywhere", "one decided number"),
         (feasibility, "nothing_beyond", "one decided number"),
-        (subsets.Known, "met", "table"),
+        (known_designs.Known, "met", "table"),
         (geometric_conflicts.Oracle, "feasible", "geometric program"),
         (geometric_conflicts.Oracle, "feasible", "ratios of sums"),
     ],

@@ -97,7 +97,8 @@ def why(question: Question, count: int) -> Why:
 
     def met(some: Indices, kept: Bools) -> Codes:
         left_out = [n for n, k in zip(names, kept, strict=True) if not k]
-        return feasibility.anywhere(without(divided.at(question, some), left_out), some.size)
+        asked = without(divided.at(question, some), left_out)
+        return feasibility.anywhere(asked, boxes.spaces(asked, some.size))
 
     def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
         asked = divided.at(question, some)

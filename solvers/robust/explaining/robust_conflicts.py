@@ -23,7 +23,7 @@ from formulations.uncertainty.wanted import Chance, Effort, Wanted
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Question, freed
-from solvers.explaining import subsets
+from solvers.explaining import known_designs, subsets
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts, gaps
@@ -239,7 +239,7 @@ def _why_of_listed(wanted: Wanted, names: tuple[str, ...], searched: Why) -> Why
         return None
     levels = {k.name: v for k, v in found.levels.items()}
     if found.beyond:
-        return subsets.why_listed(names, found.table, levels, found.ratios)
+        return known_designs.why_listed(names, found.table, levels, found.ratios)
 
     def search(points: Points, free: Collection[str]) -> Codes:
         rows = np.tile([n not in free for n in names], (points.size, 1))
@@ -247,7 +247,7 @@ def _why_of_listed(wanted: Wanted, names: tuple[str, ...], searched: Why) -> Why
 
     searched = _by_programs(worlds, searched)
     decided = frozenset(d.name for d in worlds.nominal.decide).intersection(names)
-    listed = subsets.why_listed(names, found.table, levels, found.ratios, decided, search)
+    listed = known_designs.why_listed(names, found.table, levels, found.ratios, decided, search)
     return _told(listed, searched, decided)
 
 

@@ -26,7 +26,7 @@ RATIO_STEPS = 30
 """Steps converge faster than linearly: a few do."""
 CLOSED = 1e-10
 """A design whose ratio is smaller by no more, relative, is none that is better."""
-ROUNDED = 4e-16
+RATIO_ROUNDED = 4e-16
 """Relative: what a ratio is off by in floats."""
 
 
@@ -62,7 +62,7 @@ def ratio_steps(
             break
         best = u = there
     # of what is lost, rounding of the ratio itself is no part
-    lost, divided_by = min(found.bound + ROUNDED * abs(now) - now, 0.0) * size, under(u)
+    lost, divided_by = min(found.bound + RATIO_ROUNDED * abs(now) - now, 0.0) * size, under(u)
     # a design whose ratio is no greater divides by at least this, where it is the same in every world
     alike = bool((divided_by == divided_by[0]).all()) and now > 0.0
     known = max(least_goal.bound, 0.0) / now if alike else 0.0

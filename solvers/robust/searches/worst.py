@@ -17,7 +17,7 @@ from formulations.uncertainty.worlds import Worlds, differing, judged
 from scenarios.question import Decision
 from solvers import boxes, designs
 from solvers.designs import Table
-from solvers.explaining import subsets
+from solvers.explaining import known_designs
 from solvers.robust.searches import scan
 
 SCATTERED_IN_WORLDS, JUDGED_IN_WORLDS = 256, 500_000
@@ -114,7 +114,7 @@ class Known:
         with np.errstate(all="ignore"):
             ratios, _ = _judged(self.worlds, {n: v[:, None] for n, v in x.items()}, (1, count))
         own = {key: ratio for key, (_, ratio) in ratios.items()}
-        self.broken.update(map(int, np.unique(subsets.broken(own, self.names, (1, count)))))
+        self.broken.update(map(int, np.unique(known_designs.broken(own, self.names, (1, count)))))
 
     def _scatter(self) -> None:
         """Half of the designs lie within the user's bounds, half are as far beyond as the search goes."""
