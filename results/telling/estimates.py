@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from results.telling.fresh import Estimate
+from scenarios.uncertainty.promises import least_samples
 
 ESTIMATE_LEVEL = 0.95
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -191,14 +192,7 @@ def samples_needed(
     """
     if not 0.0 <= probability < 1.0:
         raise ValueError(f"probability {probability:g} needs more samples than there are: it lies below 1")
-    if confidence <= 0.0:
-        return max(math.ceil(1.0 / (1.0 - probability) - 1e-9), 1)
-    high = 1
-    while not _may_fail_so_often(high, 0, probability, decided, confidence, choices):
-        high *= 2
-    return _first_that_holds(
-        high // 2, high, lambda n: _may_fail_so_often(n, 0, probability, decided, confidence, choices)
-    )
+    return least_samples(probability, confidence, decided, choices)
 
 
 def _first_that_holds(low: int, high: int, holds: Callable[[int], bool]) -> int:

@@ -7,7 +7,7 @@ told with begin there.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from scenarios.distributions import PROMISE_CONFIDENCE, Joint
 from scenarios.language.errors import shown
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Bounds, Shape
-from scenarios.question import Limit, Question
+from scenarios.question import Decision, Limit, Question
 
 JOINT = "joint"
 """What limits that hold together are called under [limits]."""
@@ -54,28 +54,69 @@ def limited(entry: Any, limit: Limit) -> Limit:
     return replace(limit, probability=entry.probability, worst=entry.worst, confidence=sure)
 
 
-def least_samples(probability: float, confidence: float, decided: int) -> int:
+def least_samples(probability: float, confidence: float, decided: int, choices: int = 1) -> int:
     """Return the fewest samples that can promise a probability with a confidence, where all of them must hold.
 
-    The least N with sum over i < d of C(N, i) e^i (1 - e)^(N - i) at most 1 - confidence, e = 1 - probability and d
-    the number of decided quantities, at least 1 (Campi and Garatti 2008, theorem 1, for convex problems). Without a
-    confidence 1/e: below, no sample may fail at all.
+    The least N with choices · sum over i < d of C(N, i) e^i (1 - e)^(N - i) at most 1 - confidence, e = 1 - probability
+    and d the number of decided quantities, at least 1 (Campi and Garatti 2008, theorem 1, for convex problems; what is
+    decided in ``choices`` ways counts as that many programs). Without a confidence 1/e: below, no sample may fail at
+    all.
     """
     share = 1 - probability
     if confidence <= 0:
         return math.ceil(1 / share - 1e-9)
     from scipy.stats import binom
 
-    low, high = 1, 2
-    while binom.cdf(max(decided, 1) - 1, high, share) > 1 - confidence:
+    def short(count: int) -> bool:
+        return bool(choices * binom.cdf(max(decided, 1) - 1, count, share) > 1 - confidence)
+
+    low, high = 0, 1
+    while short(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if binom.cdf(max(decided, 1) - 1, middle, share) > 1 - confidence:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if short(middle) else (low, middle)
     return high
+
+
+def sizes_of_decisions(
+    question: Question, whole: Callable[[Decision], float]
+) -> tuple[int, int, list[float]]:
+    """Return how many real numbers are decided, how many combinations of names, and how many values the others have.
+
+    ``whole``: how many values a whole number has.
+    """
+    real, names, values = 0, 1, list[float]()
+    for d in question.decide:
+        if d.choices is not None:
+            names *= len(d.choices)
+        elif d.values is not None:
+            low, high = d.minimum or 0.0, math.inf if d.maximum is None else d.maximum
+            values.append(max(sum(low <= v <= high for v in d.values), 1))
+        elif d.integer:
+            values.append(whole(d))
+        else:
+            real += 1
+    return real, names, values
+
+
+def _counts_of_decisions(question: Question) -> Sequence[tuple[int, int]]:
+    """How what is decided may count: as so many real numbers, in so many ways (see ``least_samples``).
+
+    Of whole and listed values each is a program of its own, or one such number beside d real ones counts as
+    2 (d + 1) - 1 of them, where limits and objective are convex.
+    """
+
+    def whole(d: Decision) -> float:
+        ends = math.inf if d.maximum is None else math.floor(d.maximum)
+        return max(ends - math.ceil(max(d.minimum or 0.0, 1.0)) + 1, 1)
+
+    real, names, values = sizes_of_decisions(question, whole)
+    every = math.prod(values)
+    ways = [(real, names * int(every))] if math.isfinite(every) else []
+    return [*ways, *([(2 * (real + 1) - 1, names)] if len(values) == 1 else [])] or [
+        (real + len(values), names)
+    ]
 
 
 def joint_of(reader: Reader, shape: Shape) -> Joint | None:
@@ -148,7 +189,7 @@ def promised_along(reader: Reader, key: str, name: str, values: Sequence[float],
 def _note_too_few_samples(reader: Reader, key: str, promise: Promise, question: Question) -> None:
     assert question.uncertain is not None, "only what is uncertain has samples"
     samples, sure = question.uncertain.sampling.samples, promise.confidence
-    needed = least_samples(promise.probability, sure, sum(d.choices is None for d in question.decide))
+    needed = min(least_samples(promise.probability, sure, *way) for way in _counts_of_decisions(question))
     if samples < needed:
         told = f" with confidence {sure:g}" if sure else ""
         wrong = f"{samples} samples cannot show a probability of {promise.probability:g}{told}"

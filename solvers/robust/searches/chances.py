@@ -30,7 +30,7 @@ from results.solution import Status
 from results.telling import estimates
 from scenarios.question import Decision, Question, combinations
 from scenarios.uncertainty.drawing import draw
-from scenarios.uncertainty.promises import Promise, promises
+from scenarios.uncertainty.promises import Promise, promises, sizes_of_decisions
 from solvers import designs
 from solvers.geometric.kernel import gp
 from solvers.mechanisms import conflicts
@@ -85,8 +85,8 @@ def may_fail(question: Question, promise: Promise, size: int, convex: bool | Non
     if sure <= 0.0:
         # a file's own probability has samples enough; of a quantile that asks for all samples none may fail
         return estimates.plainly(size, p)
-    real, names, values = _sizes_of_decisions(question)
-    ways = [(real, names * math.prod(values))]
+    real, names, values = sizes_of_decisions(question, lambda d: _count_of_values(question, d))
+    ways = [(real, names * int(math.prod(values)))]
     if len(values) == 1 and (is_convex(question) if convex is None else convex):
         ways.append((2 * (real + 1) - 1, names))
     found = [estimates.may_fail(size, p, d, sure, choices) for d, choices in ways]
@@ -106,22 +106,6 @@ def _few(promise: Promise, size: int, needed: int) -> str:
     return (
         f"{text}: that takes {needed} at least; write samples = {needed} or more under [uncertain.sampling]"
     )
-
-
-def _sizes_of_decisions(question: Question) -> tuple[int, int, list[int]]:
-    """Return how many real numbers are decided, how many combinations of names, and how many values the others have."""
-    real, names, values = 0, 1, []
-    for d in question.decide:
-        if d.choices is not None:
-            names *= len(d.choices)
-        elif d.values is not None:
-            low, high = d.minimum or 0.0, math.inf if d.maximum is None else d.maximum
-            values.append(max(sum(low <= v <= high for v in d.values), 1))
-        elif d.integer:
-            values.append(_count_of_values(question, d))
-        else:
-            real += 1
-    return real, names, values
 
 
 def is_convex(question: Question) -> bool:
