@@ -13,6 +13,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def may_fail(question: Question, promise: Promise, size: int, convex: bool | Non
     if sure <= 0.0:
         # a file's own probability has samples enough; of a quantile that asks for all samples none may fail
         return estimates.plainly(size, p)
-    real, names, values = sizes_of_decisions(question, lambda d: _count_of_values(question, d))
+    real, names, values = sizes_of_decisions(question, partial(_count_of_values, question))
     ways = [(real, names * int(math.prod(values)))]
     if len(values) == 1 and (is_convex(question) if convex is None else convex):
         ways.append((2 * (real + 1) - 1, names))
@@ -127,7 +128,7 @@ def covered(question: Question) -> bool:
     promise, limits and an objective that are convex in logarithms, and an objective that is the same in every sample.
     """
     found = promises(question)
-    real, _, values = _sizes_of_decisions(question)
+    real, _, values = sizes_of_decisions(question, partial(_count_of_values, question))
     if not question.decide or (not real and (len(values) != 1 or not is_convex(question))):
         return True
     if len(found) > 1:
