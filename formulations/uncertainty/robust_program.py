@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from formulations.programs.program import Program, is_linear, program
 from formulations.row_keys import RowKey
 from formulations.uncertainty import program_losses, program_maxima
 from formulations.uncertainty.measures import Measured, Weighing, of_one_world
-from formulations.uncertainty.program_losses import Losses
+from formulations.uncertainty.program_losses import Losses, tangents
 from formulations.uncertainty.robust import GAINS
 from formulations.uncertainty.worlds import Worlds
 
@@ -165,28 +166,55 @@ class Posed:
 def ties(asked: Posed) -> list[Callable[[Array], Array]]:
     """Return what settles ties, in the question's order: cuts of each metric in the worlds that count, at a design.
 
-    A metric that divides by what is decided, or that a maximum makes smaller, settles none here.
+    A number over a sum settles by tangents (see ``program_losses``); one that divides otherwise by what is decided, or
+    that a maximum makes smaller, settles none here.
     """
     found: list[Callable[[Array], Array]] = []
     for name, *_ in asked.program.ties:
-        forms = [(part, _tie(part, name)) for part in asked.parts]
-        there = [(part, form) for part, form in forms if form is not None]
-        if len(there) == len(forms):
-            found.append(lambda u, there=there: asked.together(there, u)[: asked.worlds.measured])  # type: ignore[misc]
+        for of in (_tie, _tie_of_reciprocal):
+            forms = [(part, of(part, name)) for part in asked.parts]
+            there = [(part, form) for part, form in forms if form is not None]
+            if len(there) == len(forms):
+                found.append(partial(_tie_cuts, asked, there, bent=of is _tie_of_reciprocal))
+                break
     return found
 
 
+def _tie_cuts(asked: Posed, forms: list[tuple[Part, Array]], u: Array, *, bent: bool) -> Array:
+    """Cuts of a metric in the worlds that count, at a design; ``bent``: of the reciprocal of what is below 0."""
+    cuts = asked.together(forms, u)[: asked.worlds.measured]
+    return tangents(cuts, u) if bent else cuts
+
+
 def _tie(part: Part, name: str) -> Array | None:
-    """A metric in the worlds of a part, (n, C + 1); None where it settles nothing."""
-    pair = next((pair for n, *pair in part.program.ties if n == name), None)
+    """A metric in the worlds of a part, (n, C + 1); None where it is no sum."""
+    pair = _pair_of_tie(part, name)
     if pair is None:
         return None
-    count = part.places.size
-    top, under = (np.broadcast_to(v, (count, v.shape[-1])) for v in pair)
-    maxima = [i for i, c in enumerate(part.program.columns) if isinstance(c, Maximum)]
+    top, under, maxima = pair
     if under[:, :-1].any() or not (under[:, -1] > 0).all() or (top[:, maxima] < 0).any():
         return None
     return np.asarray(top / under[:, -1:])
+
+
+def _tie_of_reciprocal(part: Part, name: str) -> Array | None:
+    """The same of minus the sum that a metric is a number over; None where it is none."""
+    pair = _pair_of_tie(part, name)
+    if pair is None:
+        return None
+    top, under, maxima = pair
+    if top[:, :-1].any() or not (top[:, -1] > 0).all() or (under[:, maxima] > 0).any():
+        return None
+    return np.asarray(-under / top[:, -1:])
+
+
+def _pair_of_tie(part: Part, name: str) -> tuple[Array, Array, list[int]] | None:
+    """What a metric divides, and what by, in the worlds of a part, and which columns are maxima; None of no metric."""
+    pair = next((pair for n, *pair in part.program.ties if n == name), None)
+    if pair is None:
+        return None
+    top, under = (np.broadcast_to(v, (part.places.size, v.shape[-1])) for v in pair)
+    return top, under, [i for i, c in enumerate(part.program.columns) if isinstance(c, Maximum)]
 
 
 def posed(

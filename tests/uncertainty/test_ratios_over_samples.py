@@ -120,3 +120,18 @@ def test_boards_that_draw_nothing_at_a_standstill_have_a_ratio(
     assert found.status is Status.OPTIMAL, found.message
     assert found.metrics["energy"] == pytest.approx(110.1, rel=1e-6)
     assert found.metrics["power"] == pytest.approx(3.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("number", ["bytes", "machine.b1.time_per_byte"])
+@pytest.mark.parametrize("measure", ["mean", "worst"])
+def test_of_as_much_energy_the_fastest_boards_are_handed_out(number: str, measure: str) -> None:
+    """Two boards need the energy of one for each flop, in half the time: one was handed out, without a word."""
+    spread = [3e10, 8e10] if number == "bytes" else [8.3e-11, 1.6e-10]
+    asked = BOARDS | {
+        "uncertain": {number: {"uniform": spread}, "sampling": {"samples": 4}},
+        "objective": {"minimize": "energy", "measure": measure},
+    }
+    found = dse.solve(asked)
+    assert found.status is Status.OPTIMAL
+    assert found.variables["count.b1"] == 2
+    assert found.metrics["time"] == pytest.approx(1e12 / 66e9, rel=1e-6)

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array
 from formulations.tolerances import TIE
 from formulations.uncertainty.measures import MEAN
 from formulations.uncertainty.robust_program import Posed, ties
 from solvers.designs import as_good_as
-from solvers.linear import milp_ties
+from solvers.linear import milp, milp_ties
 from solvers.robust.masters.program_master import Cuts, Master, Measured, new
 
 
@@ -41,15 +42,28 @@ def settled(master: Master, goal: Measured | None, u: Array) -> Array:
         if k in (0, len(metrics)) and not master.switches and milp_ties.alone(master.numbers(), u):
             break
         step = Measured(of, MEAN)
-        master.cuts = [step.cut(u)]
-        _, then = master.least(step, TIE, master.solve, worse)
-        # of what has no divisor at all 0 / 0 is no ratio
-        if then is None or (asked.ratio and not (asked.under(then) @ then > 0.0).all()):
+        try:
+            master.cuts = [step.cut(u)]
+            _, then = master.least(step, TIE, master.solve, worse)
+        except CannotTake:  # a number over a sum that may be 0
+            continue
+        # of what has no divisor at all 0 / 0 is no ratio, and what has no end settles nothing
+        if (
+            then is None
+            or (asked.ratio and not (asked.under(then) @ then > 0.0).all())
+            or _is_endless(master, then)
+        ):
             continue
         u = then
         held.append(_no_worse(step, u))
         master.rows += [_ended(c, held[-1].end) for c in master.cuts]
     return u
+
+
+def _is_endless(master: Master, u: Array) -> bool:
+    """Whether a design is at an end that only a search has."""
+    p, shared = master.posed.program, master.posed.shared
+    return bool((p.boxed[shared] & (u[:-1] >= master.high * (1.0 - milp.AT_PROGRAM_END))).any())
 
 
 def _no_worse(step: Measured, u: Array) -> Measured:
