@@ -109,15 +109,33 @@ def _rows(c: Counts, kept: Collection[Limit]) -> list[Forms]:
     return [alike, *(x.form for x in kept if not x.form.alike)]
 
 
-def enclosed(c: Counts) -> Bools:
-    """Where the limits and the user's bounds keep all numbers within the ends between which they are searched."""
+def enclosed(c: Counts, reached: Array | None = None) -> Bools:
+    """Where the limits and the user's bounds keep all numbers within the ends between which they are searched.
+
+    ``reached`` (N,): what was minimised is no worse than this, too.
+    """
     question, count = replace(c.question, reach=math.inf), len(c.names)
     own = [column_ends(question, d)[1] for d in question.decide]
     high, whole = np.append(own, c.high[count:]), np.ones(len(c.high), dtype=bool)
     if (own <= c.high[:count]).all():
         return np.ones(c.count, dtype=bool)
     rows = numbers(c, [x.form for x in c.limits])
+    if reached is not None:
+        rows = np.concatenate([rows, _no_worse(c, reached)], axis=1)
     return np.asarray((upper_ends(rows, c.low, high, whole)[:, :count] <= c.high[:count]).all(axis=1))
+
+
+def _no_worse(c: Counts, reached: Array) -> Array:
+    """The row at each point that says that what is minimised is as good as a value; of one that is infinite nothing."""
+    known = np.isfinite(reached)
+    value = designs.as_good_as(np.where(known, reached, 0.0))[:, None]
+    row = numbers(c, [c.cost])
+    if c.under is None:
+        row[..., -1] -= value
+    else:
+        row -= value[..., None] * numbers(c, [c.under])
+    row[~known] = 0.0
+    return row
 
 
 def numbers(c: Counts, forms: Sequence[Forms], columns: Indices | None = None) -> Array:

@@ -247,7 +247,9 @@ def _least_factor_by_search(every: Counts, nearest: float, asked: Bools, which: 
 def _least_factor(c: Counts, best: sets.Best) -> Array:
     """What was minimised at every point, infinite where there is no design and NaN where that is not known."""
     there = np.isfinite(best.value)
+    # an end that only the search has may hold the design, or leave out a better one
     free = np.all([u < high for u, high in zip(best.u.values(), c.high, strict=False)], axis=0)
+    free &= sets.enclosed(c, best.value)
     with np.errstate(invalid="ignore"):
         now = np.select([there & free, ~there & (best.lost > SURE)], [c.user(best.value), np.inf], np.nan)
     return np.where(best.unsure, np.nan, now)

@@ -14,6 +14,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Maximum
 from formulations.arithmetics.posynomial import NotPosynomial
+from formulations.programs import row_ends
 from formulations.programs.program import Program, of_limits, program
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
@@ -21,7 +22,7 @@ from scenarios.question import Question, without
 from solvers import boxes
 from solvers.linear import highs, milp
 from solvers.linear.least_misses import least_violation
-from solvers.linear.linear_program import End, Numbers, Result, constant_column
+from solvers.linear.linear_program import End, Numbers, Result, constant_column, no_worse, ratio_at
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, TO_NOTHING, feasible_values, singly
 from solvers.mechanisms.sensitivity import off_zero
 from solvers.mechanisms.why import Why, of_each
@@ -74,13 +75,37 @@ def loosest_feasible_value(
         asked = off_zero(p.question, name)
         p = p if asked is p.question else program(asked, searched=True)
         value, u = feasible_value_and_design(p, name, unknown)
-        if u is not None and not milp.at_searched_end(p, u).any():
+        if u is not None and not milp.at_searched_end(p, u).any() and _is_enclosed(p, name, u, programs):
             return value
         # that there is no design within ends of a search says nothing of what is beyond
         held = u is not None
     if held:
         unknown.add(name)
     return None
+
+
+def _is_enclosed(p: Program, name: str, u: Array, programs: Sequence[Callable[[], Program | None]]) -> bool:
+    """Whether a limit has no better value beyond the ends of a search than at the design ``u`` within them.
+
+    The rows, and that the limit gives no more, have to imply ends within these. ``programs``: the same with such ends
+    farther and farther out, of which the last one that says which amounts are there is looked at.
+    """
+    boxed = p.boxed & np.isfinite(p.high)
+    if not boxed.any():
+        return True
+    made = (each() for each in reversed(programs))
+    far = next((one for one in made if one is not None and not one.open), p)
+    if far.columns != p.columns:
+        return True
+    for i, key in enumerate(p.keys):
+        if key is None or key.name != name:
+            continue
+        now = float(ratio_at(p.numerators[i], p.denominators[i], u))
+        n = milp.numbers(far, drop=[key], more=(no_worse(far.numerators[i], far.denominators[i], now),))
+        ends = row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
+        if not (ends <= p.high)[boxed].all():
+            return False
+    return True
 
 
 def limit_names(question: Question, keys: Iterable[RowKey | None]) -> tuple[str, ...]:

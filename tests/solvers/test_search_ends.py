@@ -319,3 +319,40 @@ def test_a_whole_number_above_0_does_not_fall_without_limit() -> None:
         "limits": {"late": {"max": 3.9e-6}},
     }
     assert dse.solve(over).objective == pytest.approx(stated.objective, rel=1e-9)
+
+
+STATION: dict[str, Any] = {
+    "model": "sockets",
+    "machine": {"socket": "at91sam9m10"},
+    "given": {
+        "supply_efficiency": 0.92,
+        "power_step": "100 W",
+        "card_power_limit": "200 W",
+        "levels": [
+            {"name": "high", "frequency": 0.8, "voltage": 0.9},
+            {"name": "least", "frequency": 0.4, "voltage": 0.7},
+        ],
+        "cards": [{"name": "of 4", "sockets": 4, "power": "0.052 W"}],
+    },
+    "objective": {"minimize": "cost"},
+}
+
+
+@pytest.mark.parametrize("least", [3e15, 4.75e15, 7.54e15, 1e16, 1.04e16])
+def test_no_value_that_would_do_rests_on_an_end_of_a_search(least: float) -> None:
+    """Of the level that needs most cards (5e6 are searched first) more fit a power, and a value without it was told."""
+    limits = {"throughput": {"min": least}, "power": {"max": 2.1e-10 * least}}
+    asked = STATION | {"limits": limits}
+    most = dse.solve(asked | {"objective": {"maximize": "throughput"}, "limits": {"power": limits["power"]}})
+    lowest = dse.solve(
+        asked | {"objective": {"minimize": "power"}, "limits": {"throughput": limits["throughput"]}}
+    )
+    assert most.status is lowest.status is Status.OPTIMAL
+    wanted = {"throughput": most.objective, "power": lowest.objective}
+    alone = dse.solve(asked)
+    assert alone.status is Status.INFEASIBLE
+    assert dict(alone.conflict) == pytest.approx(wanted, rel=1e-6)
+    caps = {"path": "limits.power.max", "values": [2.1e-10 * least, 1e-10 * least]}
+    swept = dse.sweep(dse.load(asked | {"sweep": {"cap": caps}}), progress=False)
+    told = swept["would_do"].isel(cap=0)
+    assert {n: float(told.sel(limit=n)) for n in wanted} == pytest.approx(wanted, rel=1e-6)
