@@ -20,7 +20,7 @@ import numpy as np
 from dse.names import some_of
 from dse.system.records import dataclass
 from formulations.evaluation import bounds, box
-from formulations.problem import Problem, reaching
+from formulations.problem import Problem, formulate, reaching
 from formulations.programs.program import Program
 from results.solution import Solution, Status
 from results.telling.facts import HELD_BY
@@ -83,6 +83,26 @@ def settled(first: Tried, ask: Callable[[Problem], Tried]) -> Tried:
     if last.outcome.status is Status.OPTIMAL and not _enclosed(last):
         return replace(last, found=_not_proved(last))
     return last if why is None else replace(last, found=_undecided(last, why))
+
+
+def encloses(question: Question, objective: float | None) -> bool:
+    """Whether limits, and that the objective is no worse than a value (None: limits alone), imply ends within those
+    that only a search has. So it is where there are none, and where no program states the question.
+    """  # noqa: D205
+    from solvers.linear import milp, milp_conflicts
+    from solvers.linear.linear_program import no_worse
+
+    problem = formulate(question, searched=True)
+    p = problem.program
+    if p is None or not (p.boxed & np.isfinite(p.high)).any():
+        return True
+    far = milp_conflicts.farthest_told(ended(problem))
+    if far is None or far.columns != p.columns:
+        return False
+    if objective is None:
+        return milp.implied_within(p, far, [])
+    ratio = objective if p.sign > 0 else math.inf if objective == 0.0 else 1.0 / objective
+    return math.isfinite(ratio) and milp.implied_within(p, far, [no_worse(*milp.objective(far), ratio)])
 
 
 def held(question: Question, solution: Solution) -> dict[str, str]:

@@ -8,7 +8,7 @@ A maximum that something profits from is one of its arguments: each is tried, an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from dse.models.arithmetic import AMOUNT_ROUNDING
 from dse.system.arrays import Array, Bools
 from formulations.arithmetics.forms import Entry, Some
 from formulations.programs.program import Program, branches, linear_cost
-from formulations.programs.row_ends import least_of_terms, upper_ends
+from formulations.programs.row_ends import least_of_terms, sufficient_ends, upper_ends
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
 from solvers import designs
@@ -172,6 +172,20 @@ def at_searched_end(p: Program, u: Array, high: Array | None = None) -> Bools:
     """Which columns are at an end that only a search has, at one point or many; ``high``: the ends at those."""
     end = p.high if high is None else high
     return np.asarray((u[..., :-1] >= end * (1.0 - AT_PROGRAM_END)) & p.boxed)
+
+
+def implied_within(
+    p: Program, far: Program, more: Sequence[Array], drop: Collection[str | RowKey] = ()
+) -> bool:
+    """Whether rows imply ends within those that only a search has: then nothing beyond these is needed.
+
+    ``far``: the same program with ends of the search far out; ``more``: rows beside its own, of which those that
+    ``drop`` names are left out.
+    """
+    boxed = p.boxed & np.isfinite(p.high)
+    n = numbers(far, drop=drop, more=tuple(more))
+    ends = sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
+    return bool((ends <= p.high)[boxed].all())
 
 
 def runaway(p: Program, u: Array, least_below: Callable[[Array], float], best: float) -> str:

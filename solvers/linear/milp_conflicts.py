@@ -14,7 +14,6 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.forms import Entry, Maximum
 from formulations.arithmetics.posynomial import NotPosynomial
-from formulations.programs import row_ends
 from formulations.programs.program import Program, of_limits, program
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS, SLACK
@@ -93,19 +92,23 @@ def _is_enclosed(p: Program, name: str, u: Array, programs: Sequence[Callable[[]
     boxed = p.boxed & np.isfinite(p.high)
     if not boxed.any():
         return True
-    made = (each() for each in reversed(programs))
-    far = next((one for one in made if one is not None and not one.open), p)
+    far = farthest_told(programs) or p
     if far.columns != p.columns:
         return True
     for i, key in enumerate(p.keys):
         if key is None or key.name != name:
             continue
         now = float(ratio_at(p.numerators[i], p.denominators[i], u))
-        n = milp.numbers(far, drop=[key], more=(no_worse(far.numerators[i], far.denominators[i], now),))
-        ends = row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
-        if not (ends <= p.high)[boxed].all():
+        better = no_worse(far.numerators[i], far.denominators[i], now)
+        if not milp.implied_within(p, far, [better], [key]):
             return False
     return True
+
+
+def farthest_told(programs: Sequence[Callable[[], Program | None]]) -> Program | None:
+    """The program with ends farthest out that says which amounts are there; None where none does."""
+    made = (each() for each in reversed(programs))
+    return next((one for one in made if one is not None and not one.open), None)
 
 
 def limit_names(question: Question, keys: Iterable[RowKey | None]) -> tuple[str, ...]:

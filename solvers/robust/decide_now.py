@@ -27,9 +27,10 @@ from scenarios.uncertainty.drawing import box, draw, listed
 from scenarios.uncertainty.promises import promises
 from solvers.judgement import asked_limits
 from solvers.robust import validation
+from solvers.robust.asked import Asked
 from solvers.robust.boxes import robust_box
 from solvers.robust.boxes.robust_box import Boxed
-from solvers.robust.robust_answers import Asked, answered, guarded, weighing
+from solvers.robust.robust_answers import answered, guarded, weighing
 from solvers.robust.searches import chances
 
 if TYPE_CHECKING:

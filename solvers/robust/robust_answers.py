@@ -21,17 +21,15 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import numpy as np
 
 from dse.system.arrays import Array
-from dse.system.records import dataclass
 from formulations import evaluation, failures
 from formulations.row_keys import RowKey
-from formulations.tolerances import BINDS, HOLDS, TIE
+from formulations.tolerances import BINDS, HOLDS
 from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, cvar
-from formulations.uncertainty.wanted import Chance, Level, Wanted
+from formulations.uncertainty.wanted import Level
 from formulations.uncertainty.worlds import SAMPLE, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
 from scenarios.distributions import Measure
@@ -39,42 +37,17 @@ from scenarios.question import Question, large_are_good
 from scenarios.uncertainty import uncertain_words
 from solvers import beyond, choices
 from solvers.certain import as_closed, called_by_name, units, without_design
-from solvers.explaining.wider import STEPS
 from solvers.judgement import bound_of, relative_gap
 from solvers.mechanisms.why import explained
-from solvers.outcome import ENUMERATION, Conflicts, Outcome
-from solvers.robust.boxes import robust_boxes
+from solvers.outcome import Conflicts, Outcome
+from solvers.robust.asked import Asked, asked_farther, nothing_beyond, off_ends
 from solvers.robust.explaining import robust_conflicts
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import Found
-from solvers.robust.searches.chances import Counted, TooFew, Undecided
+from solvers.robust.searches.chances import TooFew, Undecided
 from solvers.robust.searches.robust_ways import found_by
 
 TAILS = (0.05, 0.95)
-WORLDS_ASKED = 8
-"""Worlds that are asked whether anything may be beyond the end of a search: one of them is enough."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question that is to be decided now.
-
-    ``measure``: what is made least of the objective over the worlds, ``words``: its name, as in "mean of energy over
-    1024 samples (Sobol, seed 0)". ``promised``: what may fail in how many of the worlds (see
-    ``searches.chances``). ``level``: what other choices reach.
-    """
-
-    worlds: Worlds
-    measure: Measured
-    words: str
-    promised: tuple[Counted, ...] = ()
-    level: Level | None = None
-
-    @property
-    def wanted(self) -> Wanted:
-        """The question as methods take it."""
-        chances = tuple(Chance(p.names, k) for p, k in self.promised)
-        return Wanted(self.worlds, self.measure, chances, level=self.level)
 
 
 def answered(asked: Asked, *, brief: bool = False, tied: bool = True) -> Solution:
@@ -138,10 +111,10 @@ def _answered(asked: Asked, *, brief: bool, tied: bool, kept: dict[int, Found] |
     if kept is not None:
         kept[id(question)] = found
     if found.outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        found = _farther(asked, found, tied=tied)
+        found = asked_farther(asked, found, tied=tied)
     if ends.holds_whole(question):
-        asked, found = _off_ends(asked, found, tied=tied)
-    if found.outcome.status is Status.INFEASIBLE and not _nothing_beyond(asked, found):
+        asked, found = off_ends(asked, found, tied=tied)
+    if found.outcome.status is Status.INFEASIBLE and not nothing_beyond(asked, found):
         found = dataclasses.replace(found, outcome=Outcome(Status.ERROR, message=beyond.searched(question)))
     if found.outcome.x is None or found.outcome.status is Status.UNBOUNDED:
         return without_design(
@@ -151,45 +124,6 @@ def _answered(asked: Asked, *, brief: bool, tied: bool, kept: dict[int, Found] |
             with_conflicts=not brief,
         )
     return judged_answer(asked, found)
-
-
-def _farther(asked: Asked, found: Found, *, tied: bool) -> Found:
-    """Ask again, farther out, where only the end of a search of whole numbers may have forbidden or held a design."""
-    if not ends.holds_whole(asked.worlds.nominal):
-        return found
-    return found_by(dataclasses.replace(asked, worlds=ends.farther(asked.worlds)).wanted, tied=tied)
-
-
-def _off_ends(asked: Asked, found: Found, *, tied: bool) -> tuple[Asked, Found]:
-    """Ask farther out while an optimum is held by an end of the search; what is worse there is no answer."""
-    for reach in STEPS:
-        x, best = found.outcome.x, found.outcome.bound
-        if found.outcome.status is not Status.OPTIMAL or x is None or best is None:
-            break
-        if not ends.held(asked.worlds.nominal, x):
-            break
-        wide = dataclasses.replace(asked, worlds=asked.worlds.changed(partial(_reaching, reach=reach)))
-        far = found_by(wide.wanted, tied=tied)
-        sign, now = asked.wanted.sign, far.outcome.bound
-        if (
-            far.outcome.status is not Status.OPTIMAL
-            or now is None
-            or sign * now > sign * best + TIE * abs(best)
-        ):
-            break
-        asked, found = wide, far
-    return asked, found
-
-
-def _reaching(question: Question, *, reach: float) -> Question:
-    return dataclasses.replace(question, reach=max(question.reach, reach))
-
-
-def _nothing_beyond(asked: Asked, found: Found) -> bool:
-    """Whether a search through boxes or lists shows, in some world, that nothing is beyond where it ended."""
-    if found.outcome.solver not in (ENUMERATION, robust_boxes.SOLVER) or asked.promised or asked.worlds.caps:
-        return True
-    return any(beyond.nothing_beyond(asked.worlds.at(i)) for i in range(min(asked.worlds.size, WORLDS_ASKED)))
 
 
 def judged_answer(asked: Asked, found: Found) -> Solution:

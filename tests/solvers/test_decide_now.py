@@ -20,8 +20,9 @@ from formulations.uncertainty.worlds import Worlds, judged, of_values
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
 from solvers.answer import answer
+from solvers.robust.asked import Asked
 from solvers.robust.decide_now import answer_now
-from solvers.robust.robust_answers import Asked, answered
+from solvers.robust.robust_answers import answered
 
 NBODY: dict[str, Any] = {
     "model": "nbody",

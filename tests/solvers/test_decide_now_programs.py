@@ -17,9 +17,10 @@ from scenarios.question import Limit
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import draw
 from solvers.certain import answer
+from solvers.robust.asked import Asked
 from solvers.robust.decide_now import answer_now
 from solvers.robust.masters import robust_program
-from solvers.robust.robust_answers import Asked, answered
+from solvers.robust.robust_answers import answered
 from solvers.robust.searches import scan
 
 NEWSVENDOR: dict[str, Any] = {

@@ -18,8 +18,9 @@ from scenarios.questions import question
 from scenarios.uncertainty.drawing import listed
 from scenarios.uncertainty.promises import promises
 from solvers.robust import decide_now
+from solvers.robust.asked import Asked
 from solvers.robust.decide_now import answer_now
-from solvers.robust.robust_answers import Asked, answered
+from solvers.robust.robust_answers import answered
 from solvers.robust.searches import chances, scan
 
 
