@@ -225,7 +225,12 @@ def _searched_in_box(problem: Problem, *, brief: bool) -> Tried:
         # imported where it is taken: a first answer waits for what it needs
         from solvers.linear import programs
 
-        return Tried(problem, programs.optimise(problem.program, ties=not brief))
+        def refuted() -> Outcome | None:
+            from solvers.counting import whole
+
+            return whole.refutation(problem.question)
+
+        return Tried(problem, programs.optimise(problem.program, ties=not brief, refuted=refuted))
     # one number of several choices is searched in the same calls of the kernel, while each choice has intervals of its
     # own; of two whole numbers a tree of geometric programs may take thousands of nodes
     listed = _listed(problem) if not brief or len(problem.question.decide) > 1 else None
@@ -299,7 +304,12 @@ def why_without_design(problem: Problem) -> Why:
         return first_of(told, near) if len(problem.cases) == 1 else first_of(near, told)
     from solvers.linear import milp_conflicts
 
-    return milp_conflicts.why(problem.program, wider.ended(problem))
+    def by_sets(name: str) -> float:
+        from solvers.counting import whole
+
+        return whole.value_alone(problem.question, name)
+
+    return milp_conflicts.why(problem.program, wider.ended(problem), by_sets)
 
 
 def _why_not(question: Question, kept: _Kept) -> Why:

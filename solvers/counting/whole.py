@@ -31,7 +31,7 @@ from results.solution import Status
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
 from solvers import judgement
-from solvers.counting import counts, sets
+from solvers.counting import counts, refuted, sets
 from solvers.counting.counts import Counts, Limit, NotLeast
 from solvers.explaining import wider
 from solvers.linear import least_parts, milp_conflicts
@@ -119,6 +119,12 @@ def optimum(question: Question) -> Outcome | None:
     return Outcome(Status.OPTIMAL, x, float(best.bound[0]), EVERY_SET, OF_SETS)
 
 
+def refutation(question: Question) -> Outcome | None:
+    """The proof, without ends of a search, that no whole numbers meet the limits of a question; None without one."""
+    found = optimum(question)
+    return found if found is not None and found.status is Status.INFEASIBLE else None
+
+
 def why_alone(question: Question) -> Why | None:
     """What tells why one question has no design; None where it is of another kind."""
     if not _decides_counts_and_names(question):
@@ -127,6 +133,16 @@ def why_alone(question: Question) -> Why | None:
         return _why(counts.counts(replace(question, reach=wider.STEPS[-1]), 1), question.reach)
     except CannotTake:
         return None
+
+
+def value_alone(question: Question, name: str) -> float:
+    """The feasible value of a limit of one question (see ``why.Values``); NaN where it is of another kind."""
+    found = why_alone(question)
+    return (
+        math.nan
+        if found is None or name not in found.names
+        else float(found.values(conflicts.ONE, (name,))[name][0])
+    )
 
 
 def next_changes(question: Question, now: float) -> dict[str, tuple[float, float]]:
@@ -167,12 +183,15 @@ def _reach(question: Question) -> float:
 
 
 def _nowhere(every: Sequence[Counts], none: Points) -> Points:
-    """Those of the points without a design that have none where numbers may be far larger, either."""
+    """Those of the points without a design that have none where numbers may be far larger, either, nor beyond."""
     farthest = wider.STEPS[-1]
-    if not len(none) or every[0].question.reach == farthest:
-        return none
-    asked = [_combination({}, c.at(none).reaching(farthest)) for c in every]
-    return none[np.all([np.isinf(c.value) & ~c.unsure & (c.missed > SURE) for c in asked], axis=0)]
+    far = [c.at(none) for c in every] if len(none) else []
+    if far and every[0].question.reach != farthest:
+        far = [c.reaching(farthest) for c in far]
+        asked = [_combination({}, c) for c in far]
+        left = np.all([np.isinf(c.value) & ~c.unsure & (c.missed > SURE) for c in asked], axis=0)
+        none, far = none[left], [c.at(np.flatnonzero(left)) for c in far] if left.any() else []
+    return none[np.all([refuted.nowhere(c) for c in far], axis=0)] if far else none
 
 
 def _combination(chosen: Mapping[str, str], c: Counts) -> BestOf:

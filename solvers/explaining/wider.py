@@ -27,7 +27,7 @@ from results.telling.facts import HELD_BY
 from scenarios.question import Question
 from solvers import judgement
 from solvers.geometric.structured import Optimum
-from solvers.outcome import Outcome
+from solvers.outcome import OF_SETS, Outcome
 
 if TYPE_CHECKING:
     from solvers.linear.programs import Settled
@@ -164,6 +164,9 @@ def ended(problem: Problem) -> list[Callable[[], Program | None]]:
 def _impossible(first: Tried) -> Tried | None:
     """The proof, by a linear program without ends, that no design is there; None where it does not say so."""
     program = first.problem.program
+    if first.outcome.solver == OF_SETS:
+        # that proof goes without ends of a search
+        return first
     if program is None or not np.isfinite(program.high[program.boxed]).any():
         return None
     endless = reaching(first.problem, math.inf)

@@ -36,11 +36,16 @@ STANDSTILL = 1e-3
 """Designs stand still if the objective's divisor is below this share of what it is with the margin."""
 
 
-def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
+def why(
+    p: Program,
+    ended: Sequence[Callable[[], Program | None]] = (),
+    apart: Callable[[str], float] | None = None,
+) -> Why:
     """What tells why a program has no design.
 
     ``ended``: the same question with ends far out, nearest first, for the feasible values where the program itself
-    is open, or has ends that only a search has.
+    is open, or has ends that only a search has. ``apart``: finds such a value by other means (NaN where it does not),
+    before programs are asked whose numbers may be so large that HiGHS takes minutes.
     """
     names = limit_names(p.question, p.keys)
     known = _Known(p, names, ended)
@@ -50,7 +55,7 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
     def value(name: str) -> float | None:
         if known.refuted(frozenset(names) - {name}):
             return None
-        return loosest_feasible_value(ended or (lambda: p,), name, unknown)
+        return loosest_feasible_value(ended or (lambda: p,), name, unknown, apart)
 
     whole = frozenset(n for n in names if _names_only_integers(p, n))
     return Why(
@@ -59,15 +64,21 @@ def why(p: Program, ended: Sequence[Callable[[], Program | None]] = ()) -> Why:
 
 
 def loosest_feasible_value(
-    programs: Sequence[Callable[[], Program | None]], name: str, unknown: set[str] | None = None
+    programs: Sequence[Callable[[], Program | None]],
+    name: str,
+    unknown: set[str] | None = None,
+    apart: Callable[[str], float] | None = None,
 ) -> float | None:
     """The feasible value by the first program whose ends do not hold it.
 
-    A name whose search failed joins ``unknown``.
+    A name whose search failed joins ``unknown``. ``apart``: see ``why``.
     """
     unknown = set() if unknown is None else unknown
     held = True
-    for made in programs:
+    for k, made in enumerate(programs):
+        by_others = apart(name) if k == 1 and apart is not None else math.nan
+        if not math.isnan(by_others):
+            return by_others if math.isfinite(by_others) else None
         p = made()
         if p is None or p.open:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from dse.system.arrays import Array
@@ -43,8 +43,13 @@ class Settled:
     rest: Result | None = None
 
 
-def optimise(p: Program, *, ties: bool = True) -> Settled:
-    """Solve a program; the design is unique by the tie rule (``ties`` False: any of the best)."""
+def optimise(
+    p: Program, *, ties: bool = True, refuted: Callable[[], Outcome | None] | None = None
+) -> Settled:
+    """Solve a program; the design is unique by the tie rule (``ties`` False: any of the best).
+
+    ``refuted``: another proof that there is no design, of whole numbers that divisible ones do not refute.
+    """
     p = milp.of_possible_entries(p)
     asked = milp_ties.without_goal(p)
     goal, under = milp.objective(asked)
@@ -54,7 +59,7 @@ def optimise(p: Program, *, ties: bool = True) -> Settled:
     if p.sign < 0 and not math.isfinite(best.value) and not evaluation.inverted(p.question):
         return _of_negatives(p, ties=ties)
     if best.u is None:
-        ended = _infeasible(p)
+        ended = _infeasible(p, refuted)
         if ended.status is Status.INFEASIBLE or p.integer.any():
             return Settled(ended, {})
         # what no design meets, and no proof excludes, may hold within the slack that limits are granted
@@ -135,8 +140,10 @@ def impossible(p: Program, *, whole: bool = False) -> Outcome | None:
     return Outcome(Status.INFEASIBLE, certificate=NO_DESIGN.format(said), solver=SOLVER)
 
 
-def _infeasible(p: Program) -> Outcome:
-    proved = impossible(p, whole=True) or _beyond_others(p)
+def _infeasible(p: Program, refuted: Callable[[], Outcome | None] | None) -> Outcome:
+    # a bound of whole numbers may take HiGHS seconds
+    proved = impossible(p) or refuted() if refuted is not None and p.integer.any() else None
+    proved = proved or impossible(p, whole=True) or _beyond_others(p)
     if proved is not None:
         return proved
     message = "HiGHS finds no design, and no bound proves that there is none"

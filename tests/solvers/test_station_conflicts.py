@@ -92,3 +92,45 @@ def test_a_small_question_of_counts_without_ends_comes_back():
     assert found.status is Status.INFEASIBLE
     # 120 Mop/s of 26.4 mW beside 82 mW of a card (ExaBounds 2012, table 1)
     assert found.conflict["efficiency"] == pytest.approx(1.2e8 / (0.0264 + 0.082), rel=1e-6)
+
+
+def test_large_stations_that_cannot_be_are_told_by_sets_of_things() -> None:
+    """At most 9.27e6 sockets of a level and a card: HiGHS did not come back with the values that would do."""
+    asked = {
+        "model": "sockets",
+        "machine": {"socket": "imx515"},
+        "given": {
+            "power_step": "1 kW",
+            "levels": [{"name": "full", "frequency": 1.0, "voltage": 1.0}],
+            "cards": [{"name": "of 64", "sockets": 64}],
+        },
+        "objective": {"minimize": "power"},
+        "limits": {"throughput": {"min": 8.58e15}, "sockets": {"max": 9.27e6}},
+    }
+    found = dse.solve(asked)
+    assert found.status == "infeasible"
+    for name, goal in (("throughput", {"maximize": "throughput"}), ("sockets", {"minimize": "sockets"})):
+        others = {n: v for n, v in asked["limits"].items() if n != name}
+        best = dse.solve(asked | {"objective": goal, "limits": others})
+        assert best.status == "optimal"
+        assert found.conflict[name] == pytest.approx(best.objective, rel=1e-6)
+
+
+def test_what_only_an_end_of_a_search_forbids_is_not_infeasible_in_a_sweep() -> None:
+    """1e15 sockets are more than any search holds: single questions said so, and points were "infeasible"."""
+    asked = {
+        "model": "sockets",
+        "machine": {"socket": "imx515"},
+        "given": {
+            "power_step": "1 kW",
+            "levels": [{"name": "full", "frequency": 1.0, "voltage": 1.0}],
+            "cards": [{"name": "of 64", "sockets": 64}],
+        },
+        "objective": {"minimize": "cost"},
+        "sweep": {"t": {"path": "limits.throughput.min", "values": [1e18, 1e24]}},
+    }
+    found = dse.sweep(dse.load(asked), progress=False)
+    codes = found["status"].attrs["flag_meanings"].split()
+    told = [codes[found["status"].attrs["flag_values"].index(int(v))] for v in found["status"].values]
+    assert told[0] == "optimal"
+    assert told[1] == "error"

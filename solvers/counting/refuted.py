@@ -1,0 +1,54 @@
+"""Whether limits leave no whole numbers at all, however large: no end that only a search has stands in that proof."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dse.system.arrays import Array, Bools
+from formulations.programs.program_rows import column_ends
+from solvers.counting import sets
+from solvers.counting.counts import Counts
+from solvers.linear.linear_program import weak_duality
+from solvers.linear.points import lp
+from solvers.outcome import INFEASIBLE
+
+MISSED = 1e-9
+"""Of the size of the rows that are weighed: what they miss by more than this is no rounding."""
+
+
+def nowhere(c: Counts) -> Bools:
+    """At which points (N,) no design is anywhere, if the search of ``c`` has found none.
+
+    The limits keep all numbers within the ends of that search, or weak duality refutes the rows of each set of things
+    that may be there, without these ends. Raises NotLeast where the sets are too many.
+    """
+    sure = sets.enclosed(c)
+    if not sure.all():
+        rows, high = sets.numbers(c, [x.form for x in c.limits]), _own_ends(c)
+        refuted = [_is_refuted(c, rows, high, there.astype(float)) for there in sets.listed(c)]
+        sure |= np.logical_and.reduce(refuted) if refuted else np.ones(c.count, bool)
+    return sure
+
+
+def _own_ends(c: Counts) -> Array:
+    """The upper ends of the numbers that are the user's; infinite elsewhere."""
+    question = replace(c.question, reach=np.inf)
+    return np.array([column_ends(question, d)[1] for d in question.decide])
+
+
+def _is_refuted(c: Counts, rows: Array, high: Array, flags: Array) -> Bools:
+    """At which points weak duality refutes the rows where the things with ``flags`` are there."""
+    count, own = len(c.names), np.delete(rows, np.s_[len(c.names) : -1], axis=-1)
+    own[..., -1] += np.einsum("pmk,k->pm", rows[..., count:-1], flags)
+    absent = (1.0 - flags) @ c.own > 0.0
+    ends = c.low[:count], np.where(absent, np.minimum(high, 0.0), high)
+    low, most = (np.broadcast_to(e, (c.count, count)) for e in ends)
+    equal, nothing = np.zeros(own.shape[1], dtype=bool), np.zeros(count + 1)
+    # rows over nothing that is left are broken or not
+    broken = (~(own[..., :-1] * (most > 0.0)[:, None]).any(axis=2) & (own[..., -1] > MISSED)).any(axis=1)
+    found = lp.solved(own, equal, low, most, [], c.count)
+    missed = weak_duality(own, equal, low, most, nothing, found.y)
+    size = (np.maximum(found.y, 0.0) * np.abs(own[..., -1])).sum(axis=1)
+    return np.asarray(broken | ((found.end == INFEASIBLE) & (missed > MISSED * size)))
