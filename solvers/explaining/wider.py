@@ -27,6 +27,7 @@ from results.telling.facts import HELD_BY
 from scenarios.question import Question
 from solvers import judgement
 from solvers.geometric.structured import Optimum
+from solvers.linear.linear_program import no_worse
 from solvers.outcome import OF_SETS, Outcome
 
 if TYPE_CHECKING:
@@ -90,7 +91,6 @@ def encloses(question: Question, objective: float | None) -> bool:
     that only a search has. So it is where there are none, and where no program states the question.
     """  # noqa: D205
     from solvers.linear import milp, milp_conflicts
-    from solvers.linear.linear_program import no_worse
 
     problem = formulate(question, searched=True)
     p = problem.program
