@@ -8,14 +8,12 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools
 from formulations.programs.program_rows import column_ends
+from formulations.tolerances import SLACK
 from solvers.counting import sets
 from solvers.counting.counts import Counts
 from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import lp
 from solvers.outcome import INFEASIBLE
-
-MISSED = 1e-9
-"""Of the size of the rows that are weighed: what they miss by more than this is no rounding."""
 
 
 def nowhere(c: Counts) -> Bools:
@@ -39,16 +37,17 @@ def _own_ends(c: Counts) -> Array:
 
 
 def _is_refuted(c: Counts, rows: Array, high: Array, flags: Array) -> Bools:
-    """At which points weak duality refutes the rows where the things with ``flags`` are there."""
+    """At which points weak duality refutes the rows where the things with ``flags`` are there, with their slack."""
     count, own = len(c.names), np.delete(rows, np.s_[len(c.names) : -1], axis=-1)
     own[..., -1] += np.einsum("pmk,k->pm", rows[..., count:-1], flags)
+    slack = SLACK * (np.abs(rows[..., -1]) + np.einsum("pmk,k->pm", np.abs(rows[..., count:-1]), flags))
     absent = (1.0 - flags) @ c.own > 0.0
     ends = c.low[:count], np.where(absent, np.minimum(high, 0.0), high)
     low, most = (np.broadcast_to(e, (c.count, count)) for e in ends)
     equal, nothing = np.zeros(own.shape[1], dtype=bool), np.zeros(count + 1)
     # rows over nothing that is left are broken or not
-    broken = (~(own[..., :-1] * (most > 0.0)[:, None]).any(axis=2) & (own[..., -1] > MISSED)).any(axis=1)
+    broken = (~(own[..., :-1] * (most > 0.0)[:, None]).any(axis=2) & (own[..., -1] > slack)).any(axis=1)
     found = lp.solved(own, equal, low, most, [], c.count)
     missed = weak_duality(own, equal, low, most, nothing, found.y)
-    size = (np.maximum(found.y, 0.0) * np.abs(own[..., -1])).sum(axis=1)
-    return np.asarray(broken | ((found.end == INFEASIBLE) & (missed > MISSED * size)))
+    granted = (np.maximum(found.y, 0.0) * slack).sum(axis=1)
+    return np.asarray(broken | ((found.end == INFEASIBLE) & (missed > granted)))

@@ -96,7 +96,7 @@ def encloses(question: Question, objective: float | None) -> bool:
     p = problem.program
     if p is None or not (p.boxed & np.isfinite(p.high)).any():
         return True
-    far = milp_conflicts.farthest_told(ended(problem))
+    far = milp_conflicts.farther(ended(problem))
     if far is None or far.columns != p.columns:
         return False
     if objective is None:

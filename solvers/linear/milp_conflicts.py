@@ -98,12 +98,12 @@ def _is_enclosed(p: Program, name: str, u: Array, programs: Sequence[Callable[[]
     """Whether a limit has no better value beyond the ends of a search than at the design ``u`` within them.
 
     The rows, and that the limit gives no more, have to imply ends within these. ``programs``: the same with such ends
-    farther and farther out, of which the last one that says which amounts are there is looked at.
+    farther and farther out.
     """
     boxed = p.boxed & np.isfinite(p.high)
     if not boxed.any():
         return True
-    far = farthest_told(programs) or p
+    far = farther(programs) or p
     if far.columns != p.columns:
         return True
     for i, key in enumerate(p.keys):
@@ -116,9 +116,9 @@ def _is_enclosed(p: Program, name: str, u: Array, programs: Sequence[Callable[[]
     return True
 
 
-def farthest_told(programs: Sequence[Callable[[], Program | None]]) -> Program | None:
-    """The program with ends farthest out that says which amounts are there; None where none does."""
-    made = (each() for each in reversed(programs))
+def farther(programs: Sequence[Callable[[], Program | None]]) -> Program | None:
+    """The first program with ends farther out that says which amounts are there; None where none does."""
+    made = (each() for each in programs[1:])
     return next((one for one in made if one is not None and not one.open), None)
 
 

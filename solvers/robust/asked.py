@@ -24,6 +24,8 @@ from solvers.robust.searches.robust_ways import found_by
 
 WORLDS_ASKED = 8
 """Worlds that are asked whether anything may be beyond the end of a search: one of them is enough."""
+MOST_WORLDS_ASKED = 128
+"""Worlds that are all asked before a question is asked again farther out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +93,14 @@ def _is_enclosed(asked: Asked, best: float) -> bool:
     if not is_linear(asked.worlds.nominal):
         return True
     may_fail = {n for promise, count in asked.promised if count for n in promise.names}
-    every = (without(asked.worlds.at(i), may_fail) for i in range(min(asked.worlds.size, WORLDS_ASKED)))
-    some = list(every)
-    if any(wider.encloses(q, None) for q in some):
+
+    def encloses(i: int, objective: float | None) -> bool:
+        return wider.encloses(without(asked.worlds.at(i), may_fail), objective)
+
+    size = asked.worlds.size
+    if any(encloses(i, None) for i in range(min(size, WORLDS_ASKED))):
         return True
-    return asked.worlds.size <= WORLDS_ASKED and all(wider.encloses(q, best) for q in some)
+    return size <= MOST_WORLDS_ASKED and all(encloses(i, best) for i in range(size))
 
 
 def _reaching(question: Question, *, reach: float) -> Question:

@@ -225,5 +225,6 @@ def test_a_choice_is_formulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found = dse.solve(dse.load("station_longest_mttf_in_10_kw"))
     choices = len(found.alternatives)
     assert made.count("formulated") == choices
-    # 8 formulated and 21 built before
-    assert made.count("built") <= 2 * choices + 1
+    # 8 formulated and 21 built before; one more of each without a design says that nothing beyond its ends is better
+    none = sum(a.status is Status.INFEASIBLE for a in found.alternatives)
+    assert made.count("built") <= 2 * choices + none + 1
