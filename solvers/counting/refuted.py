@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dse.system.arrays import Array, Bools
-from formulations.programs.program_rows import column_ends
 from formulations.tolerances import SLACK
 from solvers.counting import sets
 from solvers.counting.counts import Counts
@@ -24,16 +21,10 @@ def nowhere(c: Counts) -> Bools:
     """
     sure = sets.enclosed(c)
     if not sure.all():
-        rows, high = sets.numbers(c, [x.form for x in c.limits]), _own_ends(c)
+        rows, high = sets.numbers(c, [x.form for x in c.limits]), sets.own_ends(c)
         refuted = [_is_refuted(c, rows, high, there.astype(float)) for there in sets.listed(c)]
         sure |= np.logical_and.reduce(refuted) if refuted else np.ones(c.count, bool)
     return sure
-
-
-def _own_ends(c: Counts) -> Array:
-    """The upper ends of the numbers that are the user's; infinite elsewhere."""
-    question = replace(c.question, reach=np.inf)
-    return np.array([column_ends(question, d)[1] for d in question.decide])
 
 
 def _is_refuted(c: Counts, rows: Array, high: Array, flags: Array) -> Bools:

@@ -114,8 +114,7 @@ def enclosed(c: Counts, reached: Array | None = None) -> Bools:
 
     ``reached`` (N,): what was minimised is no worse than this, too.
     """
-    question, count = replace(c.question, reach=math.inf), len(c.names)
-    own = [column_ends(question, d)[1] for d in question.decide]
+    own, count = own_ends(c), len(c.names)
     high, whole = np.append(own, c.high[count:]), np.ones(len(c.high), dtype=bool)
     if (own <= c.high[:count]).all():
         return np.ones(c.count, dtype=bool)
@@ -123,6 +122,12 @@ def enclosed(c: Counts, reached: Array | None = None) -> Bools:
     if reached is not None:
         rows = np.concatenate([rows, _no_worse(c, reached)], axis=1)
     return np.asarray((upper_ends(rows, c.low, high, whole)[:, :count] <= c.high[:count]).all(axis=1))
+
+
+def own_ends(c: Counts) -> Array:
+    """The upper ends of the numbers that are the user's; infinite elsewhere."""
+    question = replace(c.question, reach=math.inf)
+    return np.array([column_ends(question, d)[1] for d in question.decide])
 
 
 def _no_worse(c: Counts, reached: Array) -> Array:

@@ -96,7 +96,7 @@ def encloses(question: Question, objective: float | None) -> bool:
     p = problem.program
     if p is None or not (p.boxed & np.isfinite(p.high)).any():
         return True
-    far = milp_conflicts.farther(ended(problem))
+    far = milp_conflicts.next_told(ended(problem, beyond=question.reach))
     if far is None or far.columns != p.columns:
         return False
     if objective is None:
@@ -145,11 +145,11 @@ def farthest(problem: Problem) -> float:
     return max([problem.question.reach, *_wider_reaches(problem)])
 
 
-def ended(problem: Problem) -> list[Callable[[], Program | None]]:
+def ended(problem: Problem, beyond: float = 0.0) -> list[Callable[[], Program | None]]:
     """The programs of a question with the ends of its search farther and farther out, each made when it is asked for.
 
     The nearest first: HiGHS takes minutes for some rows over whole numbers of 1e10, which few answers need. None where
-    the question's own program has no such end, and says what there is.
+    the question's own program has no such end, and says what there is. ``beyond``: only those that reach farther.
     """
     p = problem.program
     if p is not None and not p.open and not np.isfinite(p.high[p.boxed]).any():
@@ -158,7 +158,7 @@ def ended(problem: Problem) -> list[Callable[[], Program | None]]:
     def at(reach: float) -> Program | None:
         return reaching(problem, reach).program
 
-    return [cache(partial(at, reach)) for reach in (1.0, *STEPS, math.inf)]
+    return [cache(partial(at, reach)) for reach in (1.0, *STEPS, math.inf) if reach > beyond]
 
 
 def _impossible(first: Tried) -> Tried | None:

@@ -85,7 +85,11 @@ def loosest_feasible_value(
         asked = off_zero(p.question, name)
         p = p if asked is p.question else program(asked, searched=True)
         value, u = feasible_value_and_design(p, name, unknown)
-        if u is not None and not milp.at_searched_end(p, u).any() and _is_enclosed(p, name, u, programs):
+        if (
+            u is not None
+            and not milp.at_searched_end(p, u).any()
+            and _is_enclosed(p, name, u, programs[k + 1 :])
+        ):
             return value
         # that there is no design within ends of a search says nothing of what is beyond
         held = u is not None
@@ -97,15 +101,14 @@ def loosest_feasible_value(
 def _is_enclosed(p: Program, name: str, u: Array, programs: Sequence[Callable[[], Program | None]]) -> bool:
     """Whether a limit has no better value beyond the ends of a search than at the design ``u`` within them.
 
-    The rows, and that the limit gives no more, have to imply ends within these. ``programs``: the same with such ends
-    farther and farther out.
+    The rows, and that the limit gives no more, have to imply ends within these. ``programs``: the same with ends
+    farther out than those of ``p``; where none of them says which amounts are there, no search goes farther.
     """
-    boxed = p.boxed & np.isfinite(p.high)
-    if not boxed.any():
+    far = next_told(programs) if (p.boxed & np.isfinite(p.high)).any() else None
+    if far is None:
         return True
-    far = farther(programs) or p
     if far.columns != p.columns:
-        return True
+        return False
     for i, key in enumerate(p.keys):
         if key is None or key.name != name:
             continue
@@ -116,9 +119,9 @@ def _is_enclosed(p: Program, name: str, u: Array, programs: Sequence[Callable[[]
     return True
 
 
-def farther(programs: Sequence[Callable[[], Program | None]]) -> Program | None:
-    """The first program with ends farther out that says which amounts are there; None where none does."""
-    made = (each() for each in programs[1:])
+def next_told(programs: Sequence[Callable[[], Program | None]]) -> Program | None:
+    """The first program that says which amounts are there; None where none does."""
+    made = (each() for each in programs)
     return next((one for one in made if one is not None and not one.open), None)
 
 

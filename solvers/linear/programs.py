@@ -141,8 +141,10 @@ def impossible(p: Program, *, whole: bool = False) -> Outcome | None:
 
 
 def _infeasible(p: Program, refuted: Callable[[], Outcome | None] | None) -> Outcome:
-    # a bound of whole numbers may take HiGHS seconds
-    proved = impossible(p) or refuted() if refuted is not None and p.integer.any() else None
+    proved = None
+    if refuted is not None and p.integer.any():
+        # a bound of whole numbers may take HiGHS seconds
+        proved = impossible(p) or refuted()
     proved = proved or impossible(p, whole=True) or _beyond_others(p)
     if proved is not None:
         return proved

@@ -389,53 +389,11 @@ def test_on_a_telephone_nothing_is_cut_off_and_rows_of_designs_have_one_line(bro
         b.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_kernels_on_several_machines_have_a_page(tmp_path: Path):
-    """Each kernel has its own work, and there is no roofline of both: an unexpected TypeError was the answer."""
-    store = tmp_path / "kernels.zarr"
-    asked = {
-        "overlap": True,
-        "kernels": [
-            {"name": "near", "workload": "fmm-near", "size": 262144},
-            {"name": "far", "workload": "fmm-far", "size": 6.7e8},
-        ],
-        "objective": {"minimize": "energy"},
-        "sweep": {"platform": {"path": "machine", "values": ["nehalem-choi2014", "gtx580-choi2014"]}},
-    }
-    dse.sweep(dse.load(asked), store)
-    dse.report(store, tmp_path / "kernels.html")
-    assert "gtx580" in (tmp_path / "kernels.html").read_text(encoding="utf-8")
-
-
-CLOCKS = {
-    "title": "Clocks",
-    "model": "dvfs",
-    "machine": {"base": "jetson-tk1-choi2016", "flops_per_cycle": 300},
-    "given": {
-        "phases": [
-            {"name": "flops", "flops": 3e11, "bytes": 1e10},
-            {"name": "bytes", "flops": 1e10, "bytes": 3e10},
-        ]
-    },
-    "objective": {"minimize": "energy"},
-}
-
-
-def test_numbers_of_settings_have_units_and_their_source(tmp_path: Path):
-    """All of them were "stated in the scenario", without a unit."""
-    dse.report(CLOCKS, tmp_path / "clocks.html")
-    page = (tmp_path / "clocks.html").read_text(encoding="utf-8")
-    rows = page.partition("Machine parameters")[2]
-    assert rows.count("stated in the scenario") == 1
-    for shown in ("5.5 W", "180 MHz", "Table I, row 10"):
-        assert shown in rows
-
-
 @in_a_browser
 def test_an_axis_of_names_ends_where_its_designs_do(browser: Any, tmp_path: Path):
     """The names of settings that no design uses stood above the axis, over its title."""
-    sweep = {"deadline": {"path": "limits.time.max", "values": [3.21, 3.3, 3.4, 3.5]}}
     store = tmp_path / "clocks.zarr"
-    dse.sweep(dse.load(CLOCKS | {"limits": {"time": {"max": 6.0}}, "sweep": sweep}), store)
+    dse.sweep("dvfs_deadline_sweep", store)
     dse.report(store, tmp_path / "clocks.html")
     browser.get((tmp_path / "clocks.html").as_uri())
     axes = browser.execute_script(

@@ -94,16 +94,20 @@ def test_a_small_question_of_counts_without_ends_comes_back():
     assert found.conflict["efficiency"] == pytest.approx(1.2e8 / (0.0264 + 0.082), rel=1e-6)
 
 
+OF_64: dict[str, Any] = {
+    "model": "sockets",
+    "machine": {"socket": "imx515"},
+    "given": {
+        "power_step": "1 kW",
+        "levels": [{"name": "full", "frequency": 1.0, "voltage": 1.0}],
+        "cards": [{"name": "of 64", "sockets": 64}],
+    },
+}
+
+
 def test_large_stations_that_cannot_be_are_told_by_sets_of_things() -> None:
     """At most 9.27e6 sockets of a level and a card: HiGHS did not come back with the values that would do."""
-    asked = {
-        "model": "sockets",
-        "machine": {"socket": "imx515"},
-        "given": {
-            "power_step": "1 kW",
-            "levels": [{"name": "full", "frequency": 1.0, "voltage": 1.0}],
-            "cards": [{"name": "of 64", "sockets": 64}],
-        },
+    asked = OF_64 | {
         "objective": {"minimize": "power"},
         "limits": {"throughput": {"min": 8.58e15}, "sockets": {"max": 9.27e6}},
     }
@@ -118,14 +122,7 @@ def test_large_stations_that_cannot_be_are_told_by_sets_of_things() -> None:
 
 def test_what_only_an_end_of_a_search_forbids_is_not_infeasible_in_a_sweep() -> None:
     """1e15 sockets are more than any search holds: single questions said so, and points were "infeasible"."""
-    asked = {
-        "model": "sockets",
-        "machine": {"socket": "imx515"},
-        "given": {
-            "power_step": "1 kW",
-            "levels": [{"name": "full", "frequency": 1.0, "voltage": 1.0}],
-            "cards": [{"name": "of 64", "sockets": 64}],
-        },
+    asked = OF_64 | {
         "objective": {"minimize": "cost"},
         "sweep": {"t": {"path": "limits.throughput.min", "values": [1e18, 1e24]}},
     }

@@ -381,35 +381,3 @@ def test_of_a_list_only_what_its_bounds_leave_is_counted() -> None:
         {"values": listed, "min": 16, "max": 24},
     ):
         assert f"may fail in {may_fail} of 200" in told(processors)
-
-
-@pytest.mark.parametrize(
-    ("decide", "confidence", "needed"),
-    [
-        # 20 listed values beside a real number: 20 programs of one number each, 20 * 0.95^N <= 0.01
-        ({"processors": {"values": [float(v) for v in range(2, 22)]}}, 0.99, 149),
-        # a whole number without an end counts, beside a real one, as 3: P(fewer than 3 of N fail) <= 0.5
-        ({"processors": {"integer": True}}, 0.5, 54),
-    ],
-)
-def test_the_samples_that_a_mistake_names_are_enough(
-    decide: dict[str, Any], confidence: float, needed: int
-) -> None:
-    """Less was named, with which the answer was an error, and nothing was said at all of whole numbers."""
-    held = {"probability": 0.95, "confidence": confidence}
-    asked = {
-        "model": "nbody",
-        "machine": "jaketown",
-        "given": {"bodies": 1e6, "flops_per_pair": 20},
-        "decide": {**decide, "memory": {"min": 3000, "max": 60000}},
-        "uncertain": {
-            "machine.time_per_flop": {"uniform": [2e-12, 5e-12]},
-            "sampling": {"samples": needed - 1, "seed": 7},
-        },
-        "objective": {"minimize": "energy", "measure": "mean"},
-        "limits": {"time": {"max": 60.0, **held}},
-    }
-    with pytest.raises(scenarios.ScenarioError, match=f"samples = {needed} or more"):
-        dse.load(asked)
-    asked["uncertain"]["sampling"]["samples"] = needed
-    assert dse.solve(asked).status is Status.OPTIMAL

@@ -255,8 +255,7 @@ def _least_log_goal(
     """The least log goal at points and its design, variable ``own`` (-1: none) without bounds.
 
     With ``any_value`` that is not discrete either, but ``within`` two values.
-    Infinite where there is no design. Where the search was not closed it is the best that is known; of many points NaN
-    where that is none.
+    Infinite where there is no design. Where the search was not closed it is the best that is known, of many points NaN.
     Where an end that is only there to have a box may be to blame, it is searched again without such ends.
     """
     c = divided.take(goal, points)
