@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from dse.system.arrays import Array, Bools, Indices
+from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
 from formulations.canonical import Canonical
-from solvers.patterns import Rows, joined
+from formulations.grids.divided import take
+from solvers.geometric.kernel.formulas import FEASIBLE
+from solvers.geometric.kernel.gp_terms import ends_at_level, lagrangian, lagrangian_bound, terms
+from solvers.geometric.kernel.gp_together import Programs
+from solvers.outcome import INFEASIBLE
+from solvers.patterns import Rows, joined, ranks
 
 COARSE, SHARE = 1e-4, 0.1
 """A form is cut where its secants are off by this, or by this share of what the bound lacks."""
@@ -60,6 +66,52 @@ def roots(c: Canonical) -> Nodes:
     return Nodes(some, low, high, *canon.form_box(c, low, high), np.full(some.size, -np.inf))
 
 
+@dataclass(frozen=True, slots=True)
+class Held(Rows):
+    """Programs without divisors with whole numbers held, solved: of which point, designs, multipliers and statuses."""
+
+    point: Indices
+    y: Array
+    force: Array
+    status: Codes
+
+
+def bounded_beside(c: Canonical, nodes: Nodes, held: Held, level: Array | None = None) -> Nodes:
+    """Return nodes whose bounds are raised to what ``held`` says of those in which its designs lie.
+
+    A Lagrangian bound is valid whatever its multipliers. With those of the least design at an end of a node, in a
+    convex program, it is the least of the node; with those that prove that there is none, it proves so of the node.
+    ``level`` (N,): nodes are made as small as what may lie below it.
+    """
+    order = np.argsort(held.point, kind="stable")
+    first, last = (np.searchsorted(held.point[order], nodes.point, side) for side in ("left", "right"))
+    node = np.repeat(np.arange(nodes.point.size), last - first)
+    held = held.take(order[first[node] + ranks(node)])
+    whole = list(c.allowed)
+    y, low, high = held.y[:, whole], nodes.low[node][:, whole], nodes.high[node][:, whole]
+    inside = ((low - WIDTH_OF_A_VALUE <= y) & (y <= high + WIDTH_OF_A_VALUE)).all(1)
+    node, held = node[inside], held.take(inside)
+    own, low, high = take(c, held.point), nodes.low[node], nodes.high[node]
+    bound = lagrangian_bound(own.exponents, own.logc, own.ptr, low, high, held.y, held.force)
+    none = np.flatnonzero(held.status == INFEASIBLE)
+    if none.size:
+        force, without = np.maximum(held.force[none], 0.0), take(own, none)
+        T = terms(without.exponents, without.logc, without.ptr)
+        with np.errstate(all="ignore"):
+            miss = lagrangian(T, low[none], high[none], held.y[none], force, 0.0) / force.sum(1)
+        bound[none] = np.where(miss > FEASIBLE, np.inf, bound[none])
+    raised = nodes.bound.copy()
+    np.fmax.at(raised, node, bound)
+    if level is None:
+        return replace(nodes, bound=raised)
+    ends = ends_at_level(own.exponents, own.logc, own.ptr, low, high, held.y, held.force, level[node])
+    least, most = nodes.low.copy(), nodes.high.copy()
+    np.maximum.at(least, node, ends[0])
+    np.minimum.at(most, node, ends[1])
+    least, most = allowed_within(c, least, most, nodes.low, nodes.high)
+    return replace(nodes, low=least, high=most, bound=raised)
+
+
 def values_beside(logs: Array | None, y: Array, low: Array, high: Array) -> tuple[Array, Array]:
     """Logarithms of the allowed values at or below, and at or above, exp(y), between ``low`` and ``high``; ``logs``: of
     listed values, None: all whole numbers.
@@ -98,6 +150,27 @@ def rounded(logs: Array | None, y: Array, low: Array, high: Array) -> tuple[Arra
     else:
         near = np.where(y - below <= above - y, below, above)
     return near, below, above
+
+
+def restrictions(c: Canonical, nodes: Nodes, relaxed: Relaxed) -> tuple[Indices, Programs]:
+    """Round what must be whole at relaxed points, and ask for the restriction there; also says of which points."""
+    n = len(c.names)
+    at, points, which = relaxed.y[:, :n], nodes.point, np.arange(len(relaxed.y))
+    if c.allowed:
+        ways = [at.copy() for _ in range(3)]
+        for v, logs in c.allowed.items():
+            found = rounded(logs, at[:, v], nodes.low[:, v], nodes.high[:, v])
+            for y, value in zip(ways, found, strict=True):
+                y[:, v] = value
+        every = np.column_stack([np.tile(which, 3), np.concatenate(ways)])
+        alike = every.view(np.dtype((np.void, every.strides[0]))).ravel()
+        first = np.sort(np.unique(alike, return_index=True)[1])
+        at, points = every[first, 1:], np.tile(points, 3)[first]
+    own, held = take(c, points), np.zeros(n, bool)
+    held[list(c.allowed)] = True
+    low, high = (np.where(held, at, end) for end in (own.low, own.high))
+    a, b = canon.restriction(own, at)
+    return points, Programs(a, b, c.ptr, low, high, content=True)
 
 
 def _next_values(logs: Array | None, at: Array) -> tuple[Array, Array]:

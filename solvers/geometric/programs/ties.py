@@ -113,7 +113,9 @@ def choose(
     if batch.arrays.allowed or batch.arrays.divisors:
         ranges = None if after is None else ends
         y, loose, sure = _settled_by_branching(batch, points, stages, y, solve, ranges, within)
-        known = None if loose.any() else known
+        if known is not None and loose.any():
+            moved, known = np.flatnonzero(loose), known.take(np.arange(len(y)))
+            known.put(moved, _known(batch, points[moved], y[moved], solve))
     found = in_face(batch, points, y, stages, solve, known, rule=rule, after=after)
     # a search ends a little before the last of the equally good designs
     low = np.where(np.isnan(found.low), np.minimum(ends[0], found.y), found.low)
@@ -133,11 +135,16 @@ def in_face(
     after: int | None = 0,
 ) -> Chosen:
     """Break ties in the optimal faces (see ``choose``): whole numbers and the divisors' forms stay as they are."""
-    c = multipliers.held_whole(take(batch.arrays, points), y)
-    r = multipliers.at(c, y, solve)[0] if known is None else known
-    if rule is None or c.divisors or batch.arrays.allowed:
+    r = _known(batch, points, y, solve) if known is None else known
+    if rule is None or batch.arrays.divisors or batch.arrays.allowed:
+        c = multipliers.held_whole(take(batch.arrays, points), y)
         rule, points = _rule(batch, c, points, stages, y, solve), np.arange(len(y))
     return optimal_face.choose(rule, points, dataclasses.replace(r, y=y), after=after)
+
+
+def _known(batch: Batch, points: Indices, y: Array, solve: Solver) -> gp.Result:
+    """What the kernel says of optima, with their whole numbers held."""
+    return multipliers.at(multipliers.held_whole(take(batch.arrays, points), y), y, solve)[0]
 
 
 def _rule(

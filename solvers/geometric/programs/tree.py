@@ -24,7 +24,7 @@ from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.gp_terms import ends_at_level
 from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
-from solvers.geometric.programs.nodes import LEAST_WIDTH, Nodes, Relaxed
+from solvers.geometric.programs.nodes import LEAST_WIDTH, Held, Nodes, Relaxed
 from solvers.geometric.programs.polishing import polish
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.patterns import Rows, joined, keep_least, ranks
@@ -188,16 +188,20 @@ def search(c: Canonical, by: Ask | Bounding, wanted: Wanted, start: Array | None
             return _searched(s, waiting)
         # designs from the nodes of the round before go to the kernel with the relaxations of this one
         nodes, relaxed = _solved(s, now, seeds)
-        unknown = s.none()
+        unknown, held = s.none(), None
         if not wanted.fewest_calls:
-            _descend(s, nodes, relaxed, descents)
+            held = _descend(s, nodes, relaxed, descents)
             descents = 1
         if wanted.reached is not None:
             wanted.reached.by(float(np.where(s.none(), np.inf, s.value).min()))
         live = ~_closed(s, nodes, relaxed)
         nodes, relaxed = nodes.take(live), relaxed.take(live)
         again = (unknown & ~s.none())[nodes.point] & (isinstance(by, Bounding) and by.again)
-        waiting = joined([waiting, nodes.take(again), _children(s, nodes.take(~again), relaxed.take(~again))])
+        children = _children(s, nodes.take(~again), relaxed.take(~again))
+        if held is not None and children.point.size:
+            alike = (s.best() + ALIKE_NODES)[children.point] if wanted.reach else None
+            children = parts.bounded_beside(c, children, held, alike)
+        waiting = joined([waiting, nodes.take(again), children])
         waiting = waiting.take(~_closed(s, waiting))
         seeds = (nodes, relaxed) if wanted.fewest_calls and nodes.point.size else None
 
@@ -278,7 +282,7 @@ def _solved(s: _State, now: Nodes, seeds: tuple[Nodes, Relaxed] | None) -> tuple
         now, relaxed, bound = s.by.bounded(now, s.best()[now.point])
         return _raised(now, relaxed, bound, bound < np.inf)
     asked = [_relaxations(s, now)] if now.point.size else []
-    sought = None if seeds is None else _restrictions(s.c, *seeds)
+    sought = None if seeds is None else parts.restrictions(s.c, *seeds)
     results = s.by(asked if sought is None else [*asked, sought[1]])
     if sought is not None:
         _judge(s, sought[0], results.pop())
@@ -308,47 +312,33 @@ def _relaxations(s: _State, nodes: Nodes) -> Programs:
     return Programs(A, b, ptr, nodes.low, nodes.high, content=True, enough=enough[nodes.point])
 
 
-def _restrictions(c: Canonical, nodes: Nodes, relaxed: Relaxed) -> tuple[Indices, Programs]:
-    """Round what must be whole at relaxed points, and ask for the restriction there; also says of which points."""
-    n = len(c.names)
-    at, points, which = relaxed.y[:, :n], nodes.point, np.arange(len(relaxed.y))
-    if c.allowed:
-        rounded = [at.copy() for _ in range(3)]
-        for v, logs in c.allowed.items():
-            found = parts.rounded(logs, at[:, v], nodes.low[:, v], nodes.high[:, v])
-            for y, value in zip(rounded, found, strict=True):
-                y[:, v] = value
-        every = np.column_stack([np.tile(which, 3), np.concatenate(rounded)])
-        alike = every.view(np.dtype((np.void, every.strides[0]))).ravel()
-        first = np.sort(np.unique(alike, return_index=True)[1])
-        at, points = every[first, 1:], np.tile(points, 3)[first]
-    own, held = take(c, points), np.zeros(n, bool)
-    held[list(c.allowed)] = True
-    low, high = (np.where(held, at, end) for end in (own.low, own.high))
-    a, b = canon.restriction(own, at)
-    return points, Programs(a, b, c.ptr, low, high, content=True)
+def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> Held | None:
+    """Look for designs near the most promising node of each point, then near the best design, while that improves.
 
-
-def _descend(s: _State, nodes: Nodes, relaxed: Relaxed, descents: int) -> None:
-    """Look for designs near the most promising node of each point, then near the best design, while that improves."""
-    gap = s.wanted.gap
+    Returns what was solved with whole numbers held, where its multipliers tell of nodes.
+    """
+    gap, held = s.wanted.gap, None
     some = np.flatnonzero((nodes.bound < s.value[nodes.point] - gap / 2) & ~s.ended()[nodes.point])
     some = some[np.lexsort((nodes.bound[some], nodes.point[some]))]
     first = some[np.unique(nodes.point[some], return_index=True)[1]]
     nodes, relaxed = nodes.take(first), relaxed.take(first)
     for _ in range(descents):
         if not nodes.point.size:
-            return
+            break
         before = s.value[nodes.point]
         if isinstance(s.by, Bounding):
             points, y, value = s.by.designs(nodes, relaxed.y)
             keep_least(s.value, s.y, points, value, y)
         else:
-            points, programs = _restrictions(s.c, nodes, relaxed)
-            _judge(s, points, s.by([programs])[0])
+            points, programs = parts.restrictions(s.c, nodes, relaxed)
+            r = s.by([programs])[0]
+            _judge(s, points, r)
+            if s.tight is s.c and s.c.allowed and not s.c.divisors and not s.wanted.any_design:
+                held = Held(points, r.y, r.multipliers, r.status)
         gains = (s.value[nodes.point] < before - WORTH_A_DESCENT * gap) & ~s.ended()[nodes.point]
         nodes, relaxed = nodes.take(gains), relaxed.take(gains)
         relaxed = replace(relaxed, y=s.y[nodes.point])
+    return held
 
 
 def _judge(s: _State, points: Indices, r: gp.Result) -> None:
