@@ -91,6 +91,20 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
         PARTITION | {"given": {"regions": [r | {"divisible": False} for r in REGIONS]}},
         tables.over,
     ),
+    "tables of powers on each of several machines": (
+        {
+            "model": "exabounds",
+            "given": {"instructions": 1.36e19},
+            "decide": {
+                "machine": {"values": ["platform-gpu", "platform-server-power"]},
+                "machine.count.rack": {"powers_of": 2, "min": 4, "max": 64},
+            },
+            "objective": {"minimize": "cost"},
+            "limits": {"time": {"max": 1.0}},
+            "sweep": {"t": {"path": "limits.time.max", "values": [1e5, 1.5e5, 2e5]}},
+        },
+        tables.over,
+    ),
     "linear": (PARTITION, linear.over),
     "whole numbers": (
         STATION
