@@ -30,6 +30,8 @@ LARGE_TABLE = 2000
 """Designs from which it is worth looking for these few."""
 SHARE_LISTED = 0.1
 """Of a large table, designs that are looked at as a list: of more, numbers on a mesh are fewer."""
+NEAR_THE_PROCESSOR = 8192
+"""Numbers that are compared with bounds together."""
 CELLS_COMPARED = 4_000_000
 """Designs times points that are compared at once."""
 
@@ -239,13 +241,14 @@ def _broken(every: Grid, asked: Asked, points: Points, mesh: Mesh) -> list[Any]:
     What breaks a bound breaks all that are tighter, so that their number tells which.
     """
     found: dict[RowKey, Any] = {}
-    # one point after the other: numbers of all designs at several do not stay near the processor
-    for point in points[:, None]:
-        for key, ratio in mesh.rows(divided.at(asked.question, point)):
+    # few points at once: numbers of many designs at several do not stay near the processor
+    step = max(NEAR_THE_PROCESSOR // every.size, 1)
+    for some in np.split(points, range(step, points.size, step)):
+        for key, ratio in mesh.rows(divided.at(asked.question, some)):
             own = ~(ratio() <= 1.0 + HOLDS)
-            own = own[0] if own.ndim > len(every.axes) else own
+            own = own.sum(axis=0) if own.ndim > len(every.axes) else own * some.size
             found.setdefault(key, np.zeros(own.shape, np.min_scalar_type(points.size)))
-            found[key] += own
+            found[key] += own.astype(found[key].dtype)
     return sorted(found.values(), key=np.size)
 
 

@@ -41,7 +41,7 @@ from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms.along_bounds import along_bounds
 from solvers.mechanisms.conflicts import CANNOT_HOLD, NOT_KNOWN
-from solvers.mechanisms.why import Why, over_choices
+from solvers.mechanisms.why import Why, apart_but_for_bound, over_choices
 from solvers.nonlinear import feasibility
 
 KIND = "table of designs"
@@ -148,13 +148,14 @@ def why(asked: Asked, own: Points) -> Why:
         return _free_box_feasibility(asked, some, free)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-        there = here.at(some)
-        listed = [n for n in conflict if n not in decided]
-        if by_lines is None:
-            # those that break one limit at most, where there is a list of them
-            found = _listed_values(there, by_design[-1], listed)
-        else:
-            found = _values_by_lines(there, by_lines.at(some), listed)
+        there, found = here.at(some), dict[str, Array]()
+        for listed, first, which in _once([n for n in conflict if n not in decided], there):
+            if by_lines is None:
+                # those that break one limit at most, where there is a list of them
+                told = _listed_values(there.at(first), by_design[-1], listed)
+            else:
+                told = _values_by_lines(there.at(first), by_lines.at(some[first]), listed)
+            found |= {n: v[which] for n, v in told.items()}
         # of bounds of what is decided other designs tell
         wide = (
             replace(divided.before_axes(there.question, 0), reach=reach())
@@ -172,6 +173,19 @@ def why(asked: Asked, own: Points) -> Why:
     lost = hopeless.broken_by_all(question, names, len(own))
     met = hopeless.unless_broken(along_bounds(known.met, question, names, len(own)), lost)
     return Why(names, met, values, lambda some: divided.at(question, some))
+
+
+def _once(names: Sequence[str], asked: Asked) -> Iterator[tuple[list[str], Points, Points]]:
+    """Go through limits, each with points that stand for all, and for which they stand: those that have one value."""
+    together, every = list[str](), np.arange(len(asked.which))
+    for n in names:
+        alike = apart_but_for_bound(divided.before_axes(asked.question, 0), n)
+        if alike is None or alike[2].size == every.size:
+            together.append(n)
+        else:
+            yield [n], alike[2], alike[3]
+    if together:
+        yield together, every, every
 
 
 def _broken_sets(asked: Asked, t: Table, names: Sequence[str]) -> Integers:

@@ -23,8 +23,7 @@ def undecided(
     least, which are ``open_ones`` (N, D). Of the designs of a set the first in ``order`` (N, D), up to ``width``.
     """
     point, place = np.nonzero(open_ones)
-    sets, code = np.unique(np.concatenate([sure.ravel(), least[point, place]]), return_inverse=True)
-    code = code.reshape(-1)
+    sets, code = _numbered(np.concatenate([sure.ravel(), least[point, place]]))
     of_sure, code = code[: sure.size].reshape(sure.shape), code[sure.size :]
     within = _within(sets)
     shown, there = (np.zeros((len(least), sets.size), bool) for _ in range(2))
@@ -44,10 +43,10 @@ def undecided(
 
 def covered(sure: Integers, least: Integers) -> Bools:
     """Tell of which sets (N, D) a part is among those that are ``sure`` (N, M)."""
-    sets, code = np.unique(np.concatenate([sure.ravel(), least.ravel()]), return_inverse=True)
+    sets, code = _numbered(np.concatenate([sure.ravel(), least.ravel()]))
     shown = np.zeros((len(sure), sets.size), bool)
-    shown[np.arange(len(sure))[:, None], code.reshape(-1)[: sure.size].reshape(sure.shape)] = True
-    told = np.take_along_axis(shown @ _within(sets), code.reshape(-1)[sure.size :].reshape(least.shape), 1)
+    shown[np.arange(len(sure))[:, None], code[: sure.size].reshape(sure.shape)] = True
+    told = np.take_along_axis(shown @ _within(sets), code[sure.size :].reshape(least.shape), 1)
     return np.asarray(told)
 
 
@@ -59,6 +58,16 @@ def each_once(sets: Integers, limits: int) -> Integers:
     there[np.arange(len(sets))[:, None], sets] = True
     some = np.flatnonzero(there.any(axis=0))
     return np.where(there[:, some], some, (1 << limits) - 1)
+
+
+def _numbered(every: Integers) -> tuple[Integers, Integers]:
+    """Return the sets that there are, in order, and which of them each one is."""
+    if every.max(initial=0) >> NUMBERED_LIMITS:
+        sets, code = np.unique(every, return_inverse=True)
+        return sets, code.reshape(-1)
+    there = np.zeros(1 << NUMBERED_LIMITS, bool)
+    there[every] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[every]
 
 
 def _within(sets: Integers) -> Bools:
