@@ -114,7 +114,7 @@ def _alternatives(
     def conflict(question: Question, s: Solution) -> Mapping[str, float | None]:
         if why is None or s.status is not Status.INFEASIBLE:
             return s.conflict
-        return explained(why(question)).feasible_values
+        return explained(why(question), first=True).feasible_values
 
     clashes = side_by_side.run([partial(conflict, q, s) for (_, q), s in zip(asked, answered, strict=True)])
     return tuple(

@@ -109,14 +109,15 @@ def _any_within(kept: Bools, some: Bools) -> Bools:
     return np.asarray(np.any(np.all(holds, axis=2), axis=1))
 
 
-def explained(why: Why) -> Conflicts:
-    """The conflicts of one question by name, with the feasible values."""
+def explained(why: Why, *, first: bool = False) -> Conflicts:
+    """The conflicts of one question by name, with the feasible values; ``first``: of the first conflict alone."""
     if why.whole:
         # where even divisible numbers do not help, whole numbers are not part of any set
         rows = [n not in why.whole for n in why.names]
         if np.asarray(why.met(ONE, np.array([rows])))[0] == CANNOT_HOLD:
             why = _fewer(why, tuple(itertools.compress(why.names, rows)))
-    found = minimal_conflicts(1, len(why.names), why.met, every=True, few=why.few)
+    all_sets = why.of_every_set or not first
+    found = minimal_conflicts(1, len(why.names), why.met, every=all_sets, few=why.few)
     closed = bool(found.owner.size or found.sure[0])
     if not closed:
         # that all of them conflict is known, even where this search leaves it open
@@ -137,7 +138,7 @@ def explained(why: Why) -> Conflicts:
             if v is not None
         }
         feasible = {n: v if gives.get(n, False) else None for n, v in feasible.items()}
-    if closed and not every:
+    if closed and not every and all_sets:
         minimal = (*minimal, *_in_the_way(why, minimal, [n for n, v in feasible.items() if v is None]))
     ended = why.ended()
     return Conflicts(minimal, feasible, sure, every, tuple(n for n in wanted if n in ended))
