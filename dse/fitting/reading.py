@@ -206,7 +206,8 @@ class _Heads:
         ]
         if len(places) != 1:
             many = f"{len(places)} columns are" if places else "there is no column"
-            hint = "" if places else did_you_mean(name, [name_and_unit(h)[0] for h in heads])
+            named = [name_and_unit(h)[0] for h in heads]
+            hint = "" if places else did_you_mean(name, named) or f"; there are: {', '.join(named)}"
             faults.append((0, f"column {column.name}: {many} called {name!r}{hint}"))
             return None
         if unit:

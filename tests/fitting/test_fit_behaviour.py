@@ -79,6 +79,14 @@ def test_exponents_on_the_lattice_come_back(seed: int):
     assert {tuple(e) for e in sums[2].tolist()} == {tuple(e) for e in chosen.tolist()}
 
 
+@pytest.mark.timeout(60)
+def test_a_handful_of_runs_in_three_columns_is_fitted():
+    """Fewer runs than terms of the lattice: their normal equations are singular, and took minutes."""
+    made = fit_behaviour(runs(1, count=10, noise=0.0), "latency", "m, n, k", form="posynomial")
+    assert 1 <= len(made.estimates) <= 10
+    assert np.abs(made.modelled / made.measured - 1).mean() < 0.3
+
+
 def test_terms_are_added_only_while_runs_held_out_gain():
     made = fit_behaviour(runs(3), "latency", "m, n, k")
     powers = {tuple(sorted(t.exponents.items())) for t in made.fitted.terms}

@@ -109,6 +109,10 @@ def least_squares(rows: Array, weight: Array) -> Array:
     """Return the x >= 0 that minimises sum of weight (rows x - 1)^2, by the active set of its normal equations."""
     from scipy.optimize import nnls
 
+    if len(rows) <= rows.shape[1]:
+        # their normal equations are singular
+        root = np.sqrt(weight)
+        return np.asarray(nnls(rows * root[:, None], root, maxiter=50 * rows.shape[1])[0])
     normal, right = gram.normal(rows, weight), gram.right(rows, weight)
     # the factor of the normal equations stands for the rows; a grain of the diagonal keeps it definite
     grain = 1e-12 * np.trace(normal) / len(normal)
