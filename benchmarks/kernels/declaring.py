@@ -96,7 +96,17 @@ MANY = 250_000
 SECONDS = 4.0
 BESIDE = 16
 """Points that are answered one by one go side by side; so many are measured."""
-KEPT = ("alone trial", "alone other", "alone boxes", "alone design", "chunk variable", "audit", "audit point")
+KEPT = (
+    "alone trial",
+    "alone other",
+    "alone boxes",
+    "alone design",
+    "table conflict",
+    "table conflict design",
+    "chunk variable",
+    "audit",
+    "audit point",
+)
 
 
 @dataclass(frozen=True, slots=True)

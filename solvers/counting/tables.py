@@ -104,7 +104,15 @@ def over(grid: grids.Grid) -> ByGroup:
     together = POINTS_OF_TABLE if largest >= LARGE_TABLE else CELLS_COMPARED // largest
     kinds = blocks.ANY_NUMBER if largest >= LARGE_TABLE else max(CELLS // largest, 1)
     return ByGroup(
-        over_grid.spread(grid), answered, together, METHOD, "batch", units, by_given=True, kinds=kinds
+        over_grid.spread(grid),
+        answered,
+        together,
+        METHOD,
+        "batch",
+        units,
+        by_given=True,
+        kinds=kinds,
+        without={"table conflict": 1.0, "table conflict design": float(largest)},
     )
 
 

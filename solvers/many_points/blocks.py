@@ -6,7 +6,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,8 @@ from formulations import handover
 from formulations.arithmetics.many import Differ, Many
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
-from results.dataset import Arrays, Layout, layout, only
+from results.dataset import STATUS_CODES, Arrays, Layout, layout, only
+from results.solution import Status
 from scenarios.question import Question
 from scenarios.sweep.grids import Change, Grid
 from solvers import work
@@ -199,7 +200,8 @@ class ByGroup(OverGrid):
     """A way to answer many points in groups that differ in numbers only.
 
     ``answer``: puts the answers of points into a block, and tells which are answered; ``most``: points that it gets
-    together. ``units``: what a point is of each work (see ``solvers.work``). ``by_given``, ``kinds``: see
+    together. ``units``: what a point is of each work (see ``solvers.work``); ``without``: what one without a design is
+    beside, where that is much more. ``by_given``, ``kinds``: see
     ``Block.answered``. ``ordered``: whether it answers points from others near by, so that scattered rows are put in
     order before. ``threads``, ``explains``: see ``offers.Path``.
     """
@@ -214,6 +216,11 @@ class ByGroup(OverGrid):
     ordered: bool = False
     threads: bool = False
     explains: bool = False
+    without: Mapping[str, float] = field(default_factory=dict)
+
+    def where_some_have_none(self, share: float) -> ByGroup:
+        """Return the way with the work that it is where such a share of the points has no design."""
+        return replace(self, units=self.units | {n: share * count for n, count in self.without.items()})
 
     @property
     def work(self) -> float:
@@ -380,9 +387,12 @@ def offered(way: Path, of_few: Any) -> Offer:
     plan = layout(few)
     plan = only(plan, {v.name for v in plan.variables if v.role != "would_do"})
     with handover.collected() as tally, effort.trial() as trial:
-        _, left = of_few.solve(plan, tuple(slice(0, n) for n in few.shape))
+        arrays, left = of_few.solve(plan, tuple(slice(0, n) for n in few.shape))
     if trial.ended:
         return Offer(way, untried=True)
+    if isinstance(way, ByGroup) and way.without:
+        none = ~left & (arrays["status"] == STATUS_CODES[Status.INFEASIBLE])
+        way = way.where_some_have_none(float(none.mean()))
     tally.pass_on()
     why = handover.words(tally.reasons)
     reason = f"{way.method}: {int(left.sum())} of {left.size} points tried are left over: {why}"
