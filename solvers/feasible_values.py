@@ -25,7 +25,7 @@ from formulations.tolerances import HOLDS
 from results.dataset import CONFLICTING, NOT_APPLICABLE, STATUS_CODES, Arrays, Layout
 from results.solution import Solution, Status
 from results.telling.limits import base_name
-from scenarios.question import Decision, Objective, Question, combinations, without
+from scenarios.question import Decision, Limit, Objective, Question, combinations, without
 from scenarios.sweep.grids import Grid
 from solvers.certain import answer, why_without_design
 from solvers.judgement import bound_of
@@ -164,6 +164,11 @@ def _needed(block: Block, points: Points, conflict: Collection[str], key: RowKey
     farthest = np.full(first.size, np.inf)
     for k, point in enumerate(points[first]):
         alone = _without_ends(block.grid.question(block.place(point)), conflict, key.name)
+        # any design as far as all of them need is found sooner than the farthest one
+        needed = sign * float((sign * other[which == k]).min())
+        if _reaches(alone, key, needed):
+            farthest[k] = sign * needed
+            continue
         found = answer(
             replace(alone, objectives=(Objective(key.name, sign < 0),)), neighbours=False, brief=True
         )
@@ -172,6 +177,13 @@ def _needed(block: Block, points: Points, conflict: Collection[str], key: RowKey
         elif found.status in HAS_DESIGN and found.objective is not None:
             farthest[k] = sign * found.objective
     return farthest[which] <= sign * other + HOLDS * np.abs(other)
+
+
+def _reaches(question: Question, key: RowKey, bound: float) -> bool:
+    """Whether a design is found beyond the end ``key`` of a limit, as far as ``bound``."""
+    end = Limit(key.name, maximum=bound) if key.side == "min" else Limit(key.name, minimum=bound)
+    asked = replace(question, limits=(*question.limits, end), objectives=())
+    return answer(asked, neighbours=False, brief=True).status in HAS_DESIGN
 
 
 def _without_ends(question: Question, conflict: Collection[str], name: str) -> Question:

@@ -246,9 +246,9 @@ def _broken(every: Grid, asked: Asked, points: Points, mesh: Mesh) -> list[Any]:
     for some in np.split(points, range(step, points.size, step)):
         for key, ratio in mesh.rows(divided.at(asked.question, some)):
             own = ~(ratio() <= 1.0 + HOLDS)
-            own = own.sum(axis=0) if own.ndim > len(every.axes) else own * some.size
-            found.setdefault(key, np.zeros(own.shape, np.min_scalar_type(points.size)))
-            found[key] += own.astype(found[key].dtype)
+            many = own.sum(axis=0) if own.ndim > len(every.axes) else own * some.size
+            found.setdefault(key, np.zeros(many.shape, np.min_scalar_type(points.size)))
+            found[key] += many.astype(found[key].dtype)
     return sorted(found.values(), key=np.size)
 
 

@@ -220,7 +220,7 @@ class ByGroup(OverGrid):
 
     def where_some_have_none(self, share: float) -> ByGroup:
         """Return the way with the work that it is where such a share of the points has no design."""
-        return replace(self, units=self.units | {n: share * count for n, count in self.without.items()})
+        return replace(self, units={**self.units, **{n: share * count for n, count in self.without.items()}})
 
     @property
     def work(self) -> float:

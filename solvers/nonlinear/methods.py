@@ -16,6 +16,7 @@ from solvers.designs import Grid
 from solvers.outcome import BY_INTERVALS, BY_SCIP, Outcome
 
 FEW_FREE, SHORT_SEARCH = 3, 3000
+FINAL = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
 
 def unstructured(question: Question, every: Grid | None = None) -> Outcome:
@@ -51,7 +52,8 @@ def unstructured(question: Question, every: Grid | None = None) -> Outcome:
         except (ArithmeticError, ValueError) as problem:
             name = getattr(method, "func", method).__module__
             found = Outcome(Status.ERROR, message=f"{name}: {problem}")
-        if found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED):
+        # where nothing is minimised any design is the answer
+        if found.status in FINAL or (found.x is not None and not question.objectives):
             return found
         tried.append(found)
     return _sampled(question, tried)
@@ -93,7 +95,7 @@ def short_answer(question: Question) -> Outcome | None:
         found = interval.solve(question, work=SHORT_SEARCH)
     except (ArithmeticError, ValueError):
         return None
-    return found if found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED) else None
+    return found if found.status in FINAL else None
 
 
 def settles_ties(question: Question, solver: str) -> bool:
