@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_questions import BODIES, NBODY, fft, least_energy_by_deadline, nbody
 
+import dse
 from formulations import evaluation
 from results.solution import Status
 from scenarios import load
@@ -16,6 +17,7 @@ from scenarios.questions import question as asked
 from solvers import boxes, enumeration
 from solvers.nonlinear import interval
 from solvers.outcome import Outcome
+from solvers.sampling import sampler
 
 
 def value(question: Question, found: Outcome) -> float:
@@ -128,6 +130,34 @@ def test_an_optimum_held_only_by_the_end_of_its_box_is_unbounded() -> None:
     found = interval.solve(free)
     assert found.status is Status.UNBOUNDED
     assert found.endless == "memory grows without limit"
+
+
+def test_where_nothing_is_minimised_the_first_design_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four free numbers of a served model, which a sampler would go on trying 2000 times."""
+
+    def sampled(*_: object) -> Outcome:
+        raise AssertionError("a design was found before")
+
+    monkeypatch.setattr(sampler, "solve", sampled)
+    found = dse.solve(
+        {
+            "model": "transformer_inference",
+            "machine": "a100-sxm-80gb-measured",
+            "given": {
+                "layers": 80, "hidden": 8192, "heads": 64, "kv_heads": 8, "ffn": 28672, "gated": "on",
+                "vocabulary": 128256, "prompt": 300, "output": 64, "parameter_bytes": 0.5,
+            },
+            "decide": {
+                "tensor_parallel": {"divides": "heads"},
+                "pipeline_parallel": {"divides": "layers"},
+                "batch": {"integer": True},
+                "replicas": {"integer": True},
+            },
+            "limits": {"time_per_output_token": {"max": 0.0607}},
+        }
+    )  # fmt: skip
+    assert found.status is Status.FEASIBLE
+    assert found.metrics["time_per_output_token"] <= 0.0607 * (1 + 1e-8)
 
 
 def test_work_that_runs_out_leaves_a_bound_and_no_claim() -> None:
