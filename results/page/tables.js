@@ -22,11 +22,10 @@ function facts(i) {
 
 function exchange(i) {
   const place = placeOf(i);
-  const rate = place ? place.exchange[i - place.first] : null;
-  if (rate === null || rate === undefined) return "";
-  const [a, b] = COLUMNS.filter((c) => c.role === "objective");
-  if (Math.abs(rate) > 100) return `to the next design ${b.label} changes ${Math.abs(rate)} times as much as ${a.label}, in percent`;
-  return `to the next design, 1 % more ${a.label} brings ${Math.abs(rate)} % ${rate < 0 ? "less" : "more"} ${b.label}`;
+  const changes = place ? place.exchange[i - place.first] : null;
+  if (!changes) return "";
+  const [a, b] = COLUMNS.filter((c) => c.role === "objective").map((c, k) => `${Math.abs(changes[k])} % ${changes[k] < 0 ? "less" : "more"} ${c.label}`);
+  return `${changes[0] === 1 ? "at the mean slope up to" : "up to"} the next design, ${a} brings ${b}`;
 }
 
 function hover(i) {
@@ -62,7 +61,7 @@ function drawPins() {
 function further() {
   const found = [];
   if (D.limits.texts.some((names) => names.length)) found.push(["binding, or in conflict", (i) => limits(i).join(", ")]);
-  if ((D.places || []).some((p) => p.exchange.some((rate) => rate !== null))) found.push(["exchange rate", exchange]);
+  if ((D.places || []).some((p) => p.exchange.some((changes) => changes !== null))) found.push(["exchange rate", exchange]);
   return found;
 }
 
