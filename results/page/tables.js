@@ -66,8 +66,8 @@ function further() {
 }
 
 // A row has one line: a long text is cut, and stands whole where the pointer rests and in the design's own table
-function long(text) {
-  return make("td", { class: "text", title: text.length > 24 ? text : null }, text);
+function long(text, cut = text) {
+  return make("td", { class: "text", title: text.length > 24 ? text : null }, cut);
 }
 
 function drawDesigns() {
@@ -78,6 +78,7 @@ function drawDesigns() {
   document.getElementById("count").textContent = `${left.length} of ${POINTS} designs${out}`;
   const more = further();
   const listed = COLUMNS.filter((c) => !explains(c));
+  const cells = listed.map((c) => apart(c.labels, CELL_LETTERS));
   const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "design"), make("th", { scope: "col" }, "status"),
     ...listed.map((c) => make("th", { scope: "col", class: c.labels.length ? "" : "number", title: c.about || null }, title(c))),
     ...more.map(([name]) => make("th", { scope: "col" }, name))));
@@ -87,7 +88,7 @@ function drawDesigns() {
       "aria-label": `put design ${i} side by side`, onclick: () => pin(i), onfocus: () => look(i) }, `${i}`);
     body.append(make("tr", { class: pinned.has(i) ? "pinned" : null, onmouseenter: () => look(i) },
       make("td", {}, button), make("td", {}, status(i)),
-      ...listed.map((c) => (c.labels.length ? long(shown(c, i)) : make("td", { class: "number" }, shown(c, i)))),
+      ...listed.map((c, k) => (c.labels.length ? long(shown(c, i), cells[k][c.values[i]] ?? shown(c, i)) : make("td", { class: "number" }, shown(c, i)))),
       ...more.map(([, cell]) => long(cell(i)))));
   }
   document.getElementById("designs").replaceChildren(head, body);
