@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-import os.path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,8 +90,10 @@ def apart(names: Iterable[str], most: int) -> list[str]:
         for place, line in enumerate(lines):
             same = alike[found[place]]
             if len(same) > 1:
-                # from a letter before the first that differs
-                rest = line[len(os.path.commonprefix(list(same))) - 1 :]
+                letters = enumerate(itertools.zip_longest(*same))
+                first = next(i for i, others in letters if len(set(others)) > 1)
+                # with a letter of what they share
+                rest = line[max(first - 1, 0) :].lstrip()
                 found[place] = f"{line[:head].rstrip()}…{shorten(rest, most - head - 1)}"
     return found
 

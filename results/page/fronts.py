@@ -34,7 +34,7 @@ class Place:
     """One front: all there is, or that at one place of the swept axes.
 
     ``at``: the value on each axis, in words; ``first``, ``count``: its points in the table; ``knee``: the number of the
-    point there; ``exchange``: of each point the percents of both objectives that tell what is exchanged (``along.exchanges``).
+    point there; ``exchange``: of each point the changes in percent that ``along.exchanges`` tells.
     ``band``: polygons that hold the front, with ``width`` (relative) and ``proof`` in words; ``lines``: exact segments
     of the front. Both in the units of the table's columns. ``refusal``: why there is no front.
     """

@@ -9,7 +9,7 @@ const SYMBOLS = { optimal: "circle", feasible: "diamond", evaluated: "circle", i
   unbounded: "triangle-up-open", error: "square-x-open", "not computed": "circle-open" };
 const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
 // beside a map and below the buttons, which would cover its first numbers
-const BAR = { len: 0.7, y: 0, yanchor: "bottom" };
+const BAR = { len: 0.6, y: 0, yanchor: "bottom" };
 const TICK_LETTERS = 24, LEGEND_LETTERS = 40, CELL_LETTERS = 38;
 const pinned = new Set();
 const ranges = new Map();  // place of a column -> [[low, high], ...], null: open
@@ -29,18 +29,18 @@ const template = (text) => plain(text).replace(/%\{/g, "% {");
 
 // Names too long for their place lose their middle, or what they have in common, so that those that differ still do
 function apart(names, most) {
-  const head = most >> 1, start = (name) => `${name.slice(0, head).trimEnd()}…`;
-  const found = names.map((name) => (name.length <= most ? name : start(name) + name.slice(head + 1 - most).trimStart()));
+  const letters = names.map((name) => [...name]), head = most >> 1;
+  const written = (start, rest) => `${start.slice(0, head).join("").trimEnd()}…${rest.join("").trimStart()}`;
+  const found = letters.map((all, k) => (all.length <= most ? names[k] : written(all, all.slice(head + 1 - most))));
   for (let turn = 0; turn < names.length && new Set(found).size < new Set(names).size; turn++) {
     const alike = new Map();
-    names.forEach((name, k) => alike.set(found[k], (alike.get(found[k]) || new Set()).add(name)));
-    names.forEach((name, k) => {
-      const same = [...alike.get(found[k])];
-      if (same.length < 2) return;
-      let first = 0;
-      while (same.every((other) => other[first] === name[first])) first++;
-      const rest = name.slice(Math.max(first - 1, 0)), left = most - head - 1;
-      found[k] = start(name) + (rest.length <= left ? rest : `${rest.slice(0, left - 1)}…`);
+    letters.forEach((all, k) => alike.set(found[k], (alike.get(found[k]) || []).concat([all])));
+    letters.forEach((all, k) => {
+      const same = alike.get(found[k]);
+      const first = all.findIndex((letter, place) => same.some((other) => other[place] !== letter));
+      if (new Set(same.map((other) => other.join(""))).size === 1) return;
+      const rest = [...all.slice(Math.max((first < 0 ? all.length : first) - 1, 0)).join("").trimStart()], left = most - head - 1;
+      found[k] = written(all, rest.length <= left ? rest : [rest.slice(0, left - 1).join("").trimEnd(), "…"]);
     });
   }
   return found;

@@ -50,7 +50,7 @@ TITLE_WIDTH = 68
 # letters of small text, per inch of the picture, that one of two columns of a legend has room for
 IN_A_COLUMN = 4.6
 # the same of a legend of one column, where long names are many of them in capitals
-IN_A_LINE = 8.0
+IN_A_LINE = 7.0
 LONGEST_MARK, MOST_LEGEND_LINES = 110, 6
 
 
