@@ -13,7 +13,7 @@ STRAIGHT_FRONT = 0.02
 """A front that is nowhere farther from the line between its ends, in parts of its range, has no knee."""
 NEAREST_STEP = 1e-3
 """A slope is followed over 1 % where the next point is at least so far, in parts: at most ten times as far as known."""
-STEEPEST_SLOPE = 100.0
+STEEPEST_EXCHANGE = 100.0
 """Beyond it 1 % more of one objective leaves next to nothing of the other, which is told of no front."""
 
 
@@ -35,7 +35,7 @@ def exchanges(first: ArrayLike, second: ArrayLike) -> Array:
     """Changes of both objectives in percent that tell an exchange, of shape (points, 2); NaN where there is no rate.
 
     1 % of the first, and what it brings of the second at the mean slope up to the next point, 1.01**slope - 1. Where
-    the next point is much nearer (``NEAREST_STEP``) or the slope is too steep (``STEEPEST_SLOPE``): the changes up to
+    the next point is much nearer (``NEAREST_STEP``) or the slope is too steep (``STEEPEST_EXCHANGE``): the changes up to
     that point.
     """
     values = np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1)
@@ -44,7 +44,7 @@ def exchanges(first: ArrayLike, second: ArrayLike) -> Array:
     with np.errstate(all="ignore"):
         steps = values[1:] / values[:-1] - 1.0
         percents = np.stack([np.full(slope.shape, 0.01), 1.01**slope - 1.0], axis=1)
-    itself = (np.abs(steps[:, 0]) < NEAREST_STEP) | (np.abs(slope) > STEEPEST_SLOPE)
+    itself = (np.abs(steps[:, 0]) < NEAREST_STEP) | (np.abs(slope) > STEEPEST_EXCHANGE)
     found[:-1] = 100.0 * np.where(itself[:, None], steps, percents)
     found[:-1][np.isnan(slope)] = np.nan
     return found
