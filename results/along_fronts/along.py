@@ -34,9 +34,8 @@ def exchange_rates(first: ArrayLike, second: ArrayLike) -> Array:
 def exchanges(first: ArrayLike, second: ArrayLike) -> Array:
     """Changes of both objectives in percent that tell an exchange, of shape (points, 2); NaN where there is no rate.
 
-    1 % of the first, and what it brings of the second at the mean slope up to the next point, 1.01**slope - 1. Where
-    the next point is much nearer (``NEAREST_STEP``) or the slope is too steep (``STEEPEST_EXCHANGE``): the changes up to
-    that point.
+    1 % of the first, and what it brings of the second at the mean slope up to the next point, 1.01**slope - 1; or the
+    changes up to that point, where it is nearer (``NEAREST_STEP``) or the slope too steep (``STEEPEST_EXCHANGE``).
     """
     values = np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1)
     slope = exchange_rates(*values.T)[:-1]

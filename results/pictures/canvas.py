@@ -51,7 +51,7 @@ TITLE_WIDTH = 68
 IN_A_COLUMN = 4.6
 # the same of a legend of one column, where long names are many of them in capitals
 IN_A_LINE = 7.0
-LONGEST_MARK, MOST_LEGEND_LINES = 110, 6
+LEAST_LINE, LONGEST_MARK, MOST_LEGEND_LINES = 20, 110, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,10 @@ class Sheet:
 
 def _folded(names: Sequence[str], inches: float) -> list[str]:
     """Fold the names of a legend of so many inches into at most two lines each, one where they are many."""
-    line = int(IN_A_LINE * inches)
-    for most in (min(LONGEST_MARK, 2 * line), line):
-        found = [textwrap.fill(name, line) for name in axes.apart(names, most)]
+    line = max(LEAST_LINE, int(IN_A_LINE * inches))
+    # a line that ends between two words is not full
+    for most in (min(LONGEST_MARK, int(1.6 * line)), line):
+        found = [textwrap.fill(name, line, break_on_hyphens=False) for name in axes.apart(names, most)]
         if sum(1 + name.count("\n") for name in found) <= MOST_LEGEND_LINES:
             break
     return found

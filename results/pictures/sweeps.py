@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from results.axes import Scale
 
 LOW, HIGH = (name for name, level in QUANTILES.items() if level != 0.5)
-MOST_NAME, MOST_PANEL_TITLE = 40, 50
+MOST_NAME, MOST_PANEL_TITLE = 40, 44
 """Letters of a name in a legend, and of what stands above a panel."""
 FAN = "90 % of fresh samples"
 
