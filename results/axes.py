@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from results.telling import sizes
 from results.variables import COLUMNS, OBJECTIVE_MEASURE, SHOWN_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import xarray as xr
     from matplotlib.axes import Axes
@@ -67,6 +68,34 @@ def shorten(text: str, most: int) -> str:
     """Cut a text that is too long for its place."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def apart(names: Iterable[str], most: int) -> list[str]:
+    """Cut names that are too long for their place, so that those that differ still do.
+
+    They lose their middle; those that would then be the same lose what they have in common instead.
+    """
+    lines = [" ".join(name.split()) for name in names]
+    head = most // 2
+    found = [
+        line if len(line) <= most else f"{line[:head].rstrip()}…{line[head + 1 - most :].lstrip()}"
+        for line in lines
+    ]
+    for _ in lines:
+        alike: dict[str, set[str]] = {}
+        for line, cut in zip(lines, found, strict=True):
+            alike.setdefault(cut, set()).add(line)
+        if len(alike) == len(set(lines)):
+            break
+        for place, line in enumerate(lines):
+            same = alike[found[place]]
+            if len(same) > 1:
+                letters = enumerate(itertools.zip_longest(*same))
+                first = next(i for i, others in letters if len(set(others)) > 1)
+                # with a letter of what they share
+                rest = line[max(first - 1, 0) :].lstrip()
+                found[place] = f"{line[:head].rstrip()}…{shorten(rest, most - head - 1)}"
+    return found
 
 
 def unit_of(array: xr.DataArray) -> str:
@@ -170,14 +199,14 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
     axis = panel.xaxis if which == "x" else panel.yaxis
     if is_text(array):
         names = [shown_name(array, v) for v in array.values]
-        axis.set_ticks(range(array.size), names)
+        axis.set_ticks(range(array.size), apart(names, MOST_LETTERS), parse_math=False)
         turn_crowded(panel)
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
     if "flag_values" in array.attrs:
         seen = set(_finite_values(values).tolist())
         named = [(v, text) for v, text in shown_codes(array).items() if v in seen]
-        axis.set_ticks([v for v, _ in named], [shorten(text, MOST_LETTERS) for _, text in named])
+        axis.set_ticks([v for v, _ in named], apart((text for _, text in named), MOST_LETTERS))
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
     if (wide(values) and not _equal_steps(values, array)) or _equal_ratios(values, array):

@@ -300,7 +300,7 @@ def _along(dataset: xr.Dataset, goals: Sequence[str]) -> xr.Dataset:
     if len(goals) != 2 or not dataset.sizes["front"] or not set(goals) <= set(dataset.data_vars):
         return dataset
     first, second = (dataset[n].values for n in goals)
-    told = f"percent of {goals[1]} per percent of {goals[0]}, on average from this point to the next"
+    told = f"slope of {goals[1]} over {goals[0]} in logarithms, from this point to the next"
     dataset["exchange_rate"] = ("front", exchange_rates(first, second), {"units": "1", "long_name": told})
     bend = knee(first, second)
     return dataset if bend is None else dataset.assign_attrs(knee=bend)

@@ -11,19 +11,41 @@ from dse.system.arrays import Array
 
 STRAIGHT_FRONT = 0.02
 """A front that is nowhere farther from the line between its ends, in parts of its range, has no knee."""
+NEAREST_STEP = 1e-3
+"""A slope is followed over 1 % where the next point is at least so far, in parts: at most ten times as far as known."""
+STEEPEST_EXCHANGE = 100.0
+"""Beyond it 1 % more of one objective leaves next to nothing of the other, which is told of no front."""
 
 
 def exchange_rates(first: ArrayLike, second: ArrayLike) -> Array:
-    """Percent of the second objective per percent of the first, from each point to the next (the last: NaN).
+    """Slope of the second objective over the first in logarithms, from each point to the next (the last: NaN).
 
-    Between points the rate is the mean one in logarithms, so that it does not depend on units. NaN where an objective
-    is not positive or does not change.
+    ln(b1 / b0) / ln(a1 / a0), which does not depend on units. NaN where an objective is not positive or does not
+    change. What 1 % more of the first brings at such a slope: ``exchanges``.
     """
     a, b = np.asarray(first, float), np.asarray(second, float)
     found = np.full(a.shape, np.nan)
     with np.errstate(all="ignore"):
         rate = np.diff(np.log(b)) / np.diff(np.log(a))
     found[:-1] = np.where(np.isfinite(rate), rate, np.nan)
+    return found
+
+
+def exchanges(first: ArrayLike, second: ArrayLike) -> Array:
+    """Changes of both objectives in percent that tell an exchange, of shape (points, 2); NaN where there is no rate.
+
+    1 % of the first, and what it brings of the second at the mean slope up to the next point, 1.01**slope - 1; or the
+    changes up to that point, where it is nearer (``NEAREST_STEP``) or the slope too steep (``STEEPEST_EXCHANGE``).
+    """
+    values = np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1)
+    slope = exchange_rates(*values.T)[:-1]
+    found = np.full(values.shape, np.nan)
+    with np.errstate(all="ignore"):
+        steps = values[1:] / values[:-1] - 1.0
+        percents = np.stack([np.full(slope.shape, 0.01), 1.01**slope - 1.0], axis=1)
+    itself = (np.abs(steps[:, 0]) < NEAREST_STEP) | (np.abs(slope) > STEEPEST_EXCHANGE)
+    found[:-1] = 100.0 * np.where(itself[:, None], steps, percents)
+    found[:-1][np.isnan(slope)] = np.nan
     return found
 
 

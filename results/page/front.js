@@ -56,9 +56,10 @@ function startFront() {
     const mode = { type: POINTS > MANY ? "scattergl" : "scatter", hovertemplate: `${told(x, "x")}<br>${told(y, "y")}<extra>%{text}</extra>` };
     const at = (list) => ({ x: list.map((i) => x.values[i]), y: list.map((i) => y.values[i]), customdata: list, text: list.map((i) => `design ${i}`) });
     const found = [], outside = [], drawn = visible().filter(({ place }) => place.count);
+    const names = apart(drawn.map(({ place }) => called(place)), LEGEND_LETTERS);
     drawn.forEach(({ place }, n) => {
       const colour = PALETTE[n % PALETTE.length];
-      const name = several ? plain(called(place)) : "designs";
+      const name = several ? plain(names[n]) : "designs";
       const group = { legendgroup: name };
       if (own && place.band.length) found.push({ ...group, ...curves(place.band, turned), type: "scatter", mode: "lines", fill: "toself", hoverinfo: "skip",
         line: { color: colour, width: 0.6 }, fillcolor: `${colour}38`, showlegend: !several, name: place.width === 0 ? "the front itself" : `the front lies inside${width(place)}` });
@@ -66,7 +67,7 @@ function startFront() {
         line: { color: colour, width: 1.5 }, showlegend: !several, name: "exact between designs" });
       const mine = members(place).filter((i) => kept(i) || !outside.push(i));
       const third = goals.length > 2 && !several ? COLUMNS[goals.find((g) => g !== choose.x && g !== choose.y)] : null;
-      const marker = third ? { color: mine.map((i) => third.values[i]), colorscale: "Cividis", showscale: true, colorbar: { title: { text: plain(title(third)) } } } : { color: colour };
+      const marker = third ? { color: mine.map((i) => third.values[i]), colorscale: "Cividis", showscale: true, colorbar: { ...BAR, title: { text: plain(title(third)) } } } : { color: colour };
       found.push({ ...mode, ...group, ...at(mine), mode: "markers", name, marker: { size: POINTS > MANY ? 5 : 8, ...marker,
         symbol: mine.map((i) => symbol(i, n)), line: { color: colour, width: 1.5 } } });
     });

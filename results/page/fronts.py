@@ -34,7 +34,7 @@ class Place:
     """One front: all there is, or that at one place of the swept axes.
 
     ``at``: the value on each axis, in words; ``first``, ``count``: its points in the table; ``knee``: the number of the
-    point there; ``exchange``: of each point the percent of the second objective per percent of the first, to the next.
+    point there; ``exchange``: of each point the changes in percent that ``along.exchanges`` tells.
     ``band``: polygons that hold the front, with ``width`` (relative) and ``proof`` in words; ``lines``: exact segments
     of the front. Both in the units of the table's columns. ``refusal``: why there is no front.
     """
@@ -43,7 +43,7 @@ class Place:
     first: int = 0
     count: int = 0
     knee: int | None = None
-    exchange: tuple[float | None, ...] = ()
+    exchange: tuple[tuple[float, float] | None, ...] = ()
     band: tuple[Curve, ...] = ()
     width: float | None = None
     proof: str = ""
@@ -137,12 +137,16 @@ def _front_at_place(
         first,
         count,
         None if bend is None else first + bend,
-        tuple(None if np.isnan(r) else float(f"{r:.4g}") for r in along.exchange_rates(a, b)),
+        tuple(_exchange(*pair) for pair in along.exchanges(a, b).tolist()),
         tuple(_band(kept, scales)),
         float(width) if width is not None and math.isfinite(width) else None,
         str(single.attrs.get("enclosure", "")),
         tuple(_exact_curves(kept, scales)),
     )
+
+
+def _exchange(first: float, second: float) -> tuple[float, float] | None:
+    return None if math.isnan(second) else (float(f"{first:.2g}"), float(f"{second:.3g}"))
 
 
 def _refusal(about: Mapping[str, Any]) -> str:

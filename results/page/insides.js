@@ -55,9 +55,9 @@ function drawRoofs(choose) {
   const own = new Set([...pinned]);
   const drawn = INSIDES.roofs.filter((r, k) => choose.roof === -1 || choose.roof === k || r.designs.some((i) => own.has(i)));
   const what = choose.what, unit = INSIDES.units[what];
-  const found = [];
+  const found = [], names = apart(drawn.map((r) => r.name || "at every intensity"), LEGEND_LETTERS);
   drawn.forEach((r, n) => {
-    const colour = PALETTE[n % PALETTE.length], name = plain(r.name || "at every intensity");
+    const colour = PALETTE[n % PALETTE.length], name = plain(names[n]);
     found.push({ type: "scatter", mode: "lines", x: r.intensity, y: r.curves[what], name, legendgroup: name, hoverinfo: "skip",
       line: { color: colour, width: 2, dash: ["solid", "dash", "dot", "dashdot", "longdash"][n % 5] } });
     const list = r.designs.map((i, k) => [i, k]).filter(([i]) => !POINTS || kept(i));
@@ -89,7 +89,8 @@ function drawDesignRates() {
 
 function drawTrials() {
   const box = document.getElementById("trials");
-  Plotly.newPlot(box, D.trials.map((t, n) => ({ type: "scatter", mode: "lines", x: t.trials, y: t.values, name: plain(t.at.join(", ")), line: { shape: "hv", color: PALETTE[n % PALETTE.length] },
+  const names = apart(D.trials.map((t) => t.at.join(", ")), LEGEND_LETTERS);
+  Plotly.newPlot(box, D.trials.map((t, n) => ({ type: "scatter", mode: "lines", x: t.trials, y: t.values, name: plain(names[n]), line: { shape: "hv", color: PALETTE[n % PALETTE.length] },
     hovertemplate: "after %{x} trials: %{y:.5~g}<extra></extra>" })),
   { margin: { l: 70, r: 45, t: 10, b: 50 }, xaxis: { title: { text: "trials" } }, yaxis: { title: { text: "dominated hypervolume" }, exponentformat: "none", tickformat: "~g", rangemode: "tozero" }, showlegend: D.trials.length > 1 }, CONFIG);
   document.getElementById("trials-note").textContent = D.trials[0].about;

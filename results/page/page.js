@@ -8,12 +8,16 @@ const SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "triangle
 const SYMBOLS = { optimal: "circle", feasible: "diamond", evaluated: "circle", infeasible: "x-thin-open",
   unbounded: "triangle-up-open", error: "square-x-open", "not computed": "circle-open" };
 const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+// beside a map and below the buttons, which would cover its first numbers
+const BAR = { len: 0.6, y: 0, yanchor: "bottom" };
+const TICK_LETTERS = 24, LEGEND_LETTERS = 40, CELL_LETTERS = 38;
 const pinned = new Set();
 const ranges = new Map();  // place of a column -> [[low, high], ...], null: open
 const listeners = [];      // what is drawn again when pins, ranges or the design looked at change
 let current = -1;          // the design that was looked at last
 
 for (const c of COLUMNS) if (c.values.length === 1) c.values = new Array(POINTS).fill(c.values[0]);
+for (const c of COLUMNS) c.brief = apart(c.labels, TICK_LETTERS);
 const status = (i) => D.status.texts[D.status.codes[i]];
 const limits = (i) => D.limits.texts[D.limits.codes[i]];
 const answered = (i) => ["optimal", "feasible", "evaluated"].includes(status(i));
@@ -22,6 +26,25 @@ const answered = (i) => ["optimal", "feasible", "evaluated"].includes(status(i))
 const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 // what is written between braces means something in templates of pictures
 const template = (text) => plain(text).replace(/%\{/g, "% {");
+
+// Names too long for their place lose their middle, or what they have in common, so that those that differ still do
+function apart(names, most) {
+  const letters = names.map((name) => [...name]), head = most >> 1;
+  const written = (start, rest) => `${start.slice(0, head).join("").trimEnd()}…${rest.join("").trimStart()}`;
+  const found = letters.map((all, k) => (all.length <= most ? names[k] : written(all, all.slice(head + 1 - most))));
+  for (let turn = 0; turn < names.length && new Set(found).size < new Set(names).size; turn++) {
+    const alike = new Map();
+    letters.forEach((all, k) => alike.set(found[k], (alike.get(found[k]) || []).concat([all])));
+    letters.forEach((all, k) => {
+      const same = alike.get(found[k]);
+      const first = all.findIndex((letter, place) => same.some((other) => other[place] !== letter));
+      if (new Set(same.map((other) => other.join(""))).size === 1) return;
+      const rest = [...all.slice(Math.max((first < 0 ? all.length : first) - 1, 0)).join("").trimStart()], left = most - head - 1;
+      found[k] = written(all, rest.length <= left ? rest : [rest.slice(0, left - 1).join("").trimEnd(), "…"]);
+    });
+  }
+  return found;
+}
 
 function make(tag, attributes, ...children) {
   const made = document.createElement(tag);

@@ -2,6 +2,7 @@
 // Parallel coordinates and the fields beside them: both narrow down the designs of every picture and table.
 
 const MOST_LINES = 3000;
+const AXIS_LETTERS = 20;  // between two axes
 
 // The axes that parallel coordinates have room for
 function important() {
@@ -34,9 +35,10 @@ function drawParallel(places) {
     const [low, high] = [Math.min(...finite), Math.max(...finite)];
     const made = { label: plain(title(c)), values: some(values), ...(low < high ? { range: [low, high] } : {}) };
     if (c.labels.length) {
-      // an axis ends where its designs do, and a name beyond its end would be written over its title
+      // these are written as text and not as markup; an axis ends where its designs do, and a name beyond its end would be written over its title
       const tickvals = c.labels.map((_, k) => k).filter((k) => low <= k && k <= high);
-      Object.assign(made, { tickvals, ticktext: tickvals.map((k) => plain(c.labels[k])) });
+      const brief = apart(c.labels, AXIS_LETTERS);
+      Object.assign(made, { tickvals, ticktext: tickvals.map((k) => brief[k]) });
     }
     else if (logged(c)) Object.assign(made, ticks(low, high));
     return made;
@@ -70,7 +72,7 @@ function drawParallel(places) {
 
 // Names at the first axis stand to its left
 function room(at) {
-  return Math.max(70, 20 + 6.5 * Math.max(0, ...COLUMNS[at].labels.map((l) => l.length)));
+  return Math.max(70, 20 + 6.5 * Math.max(0, ...COLUMNS[at].labels.map((l) => Math.min(l.length, AXIS_LETTERS))));
 }
 
 function ticks(low, high) {

@@ -14,7 +14,8 @@ function startSweep() {
     y: names.length > 1 ? longest[1] : -1, at: sizes.map(() => 0) };
   const box = document.getElementById("sweep");
   const point = (place) => place.reduce((sum, i, k) => sum + i * stride[k], 0);
-  const coordinate = (k, i) => { const c = axisOf(k); const at = point(choose.at.map((_, m) => (m === k ? i : 0))); return c.labels.length ? plain(shown(c, at)) : c.values[at]; };
+  const named = (c, at) => (c.labels.length && c.values[at] !== null ? plain(c.brief[c.values[at]]) : c.values[at]);
+  const coordinate = (k, i) => { const c = axisOf(k); const at = point(choose.at.map((_, m) => (m === k ? i : 0))); return named(c, at); };
 
   const asked = (id, word, options, value, on) => select(id, word, options, value, (v) => { on(v); controls(); draw(); document.getElementById(id).focus(); });
 
@@ -71,8 +72,8 @@ function startSweep() {
       z.push([]); custom.push([]);
       for (let i = 0; i < count(choose.x); i++) { const at = cell(i, j); z[j].push(c.values[at] === null || !kept(at) ? null : logged(c) ? Math.log10(c.values[at]) : c.values[at]); custom[j].push(at); }
     }
-    const bar = { title: { text: plain(title(c)), side: "right" } };
-    if (c.labels.length) Object.assign(bar, { tickvals: c.labels.map((_, k) => k), ticktext: c.labels.map(plain) });
+    const bar = { ...BAR, title: { text: plain(title(c)), side: "right" } };
+    if (c.labels.length) Object.assign(bar, { tickvals: c.labels.map((_, k) => k), ticktext: c.brief.map(plain) });
     else if (logged(c)) { const all = z.flat().filter((v) => v !== null); if (all.length) Object.assign(bar, ticks(Math.min(...all), Math.max(...all))); }
     const text = custom.map((row) => row.map((at) => `${plain(c.label)} ${plain(shown(c, at))} ${plain(c.unit)}`));
     return { type: "heatmap", z, text, customdata: custom, x: [...Array(count(choose.x)).keys()].map((i) => coordinate(choose.x, i)),
@@ -83,7 +84,7 @@ function startSweep() {
   function line(c) {
     const places = [...Array(count(choose.x)).keys()];
     const values = places.map((i) => (kept(cell(i, 0)) ? c.values[cell(i, 0)] : null));
-    return { type: "scatter", mode: D.rows[names[choose.x]] ? "markers" : "lines+markers", name: plain(c.label), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.labels[v]))) : values,
+    return { type: "scatter", mode: D.rows[names[choose.x]] ? "markers" : "lines+markers", name: plain(c.label), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.brief[v]))) : values,
       customdata: places.map((i) => cell(i, 0)), line: { color: PALETTE[0] }, connectgaps: false, hovertemplate: "%{y}<extra></extra>",
       marker: { symbol: places.map((i) => SYMBOLS[status(cell(i, 0))] || "circle"), size: 7 } };
   }
@@ -101,7 +102,7 @@ function startSweep() {
     const list = [...pinned].filter((at) => names.every((_, k) => k === choose.x || k === choose.y || Math.floor(at / stride[k]) % sizes[k] === choose.at[k]));
     const c = COLUMNS[choose.what];
     return { type: "scatter", mode: "markers", name: "side by side", customdata: list, x: list.map((at) => coordinate(choose.x, Math.floor(at / stride[choose.x]) % sizes[choose.x])),
-      y: list.map((at) => (choose.y < 0 ? (c.labels.length ? plain(shown(c, at)) : c.values[at]) : coordinate(choose.y, Math.floor(at / stride[choose.y]) % sizes[choose.y]))),
+      y: list.map((at) => (choose.y < 0 ? named(c, at) : coordinate(choose.y, Math.floor(at / stride[choose.y]) % sizes[choose.y]))),
       hoverinfo: "skip", visible: list.length > 0, marker: { symbol: "star", size: 14, color: "#ffb000", line: { color: "#000", width: 1 } } };
   }
 
@@ -116,7 +117,7 @@ function startSweep() {
     const { xaxis, yaxis } = box._fullLayout;
     const svg = box.querySelector(".main-svg");
     const ring = box.querySelector(".looked") || svg.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "circle"));
-    const shownUp = choose.y < 0 && c.labels.length ? plain(c.labels[up]) : up;
+    const shownUp = choose.y < 0 && c.labels.length ? plain(c.brief[up]) : up;
     for (const [k, v] of Object.entries({ class: "looked", cx: on(xaxis, place(choose.x)), cy: on(yaxis, shownUp), r: 10, fill: "none", stroke: "#fff", "stroke-width": 4, "pointer-events": "none", style: "paint-order: stroke; outline: none" })) ring.setAttribute(k, v);
   }
 

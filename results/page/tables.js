@@ -22,11 +22,10 @@ function facts(i) {
 
 function exchange(i) {
   const place = placeOf(i);
-  const rate = place ? place.exchange[i - place.first] : null;
-  if (rate === null || rate === undefined) return "";
-  const [a, b] = COLUMNS.filter((c) => c.role === "objective");
-  if (Math.abs(rate) > 100) return `to the next design ${b.label} changes ${Math.abs(rate)} times as much as ${a.label}, in percent`;
-  return `to the next design, 1 % more ${a.label} brings ${Math.abs(rate)} % ${rate < 0 ? "less" : "more"} ${b.label}`;
+  const changes = place ? place.exchange[i - place.first] : null;
+  if (!changes) return "";
+  const [a, b] = COLUMNS.filter((c) => c.role === "objective").map((c, k) => `${Math.abs(changes[k])} % ${changes[k] < 0 ? "less" : "more"} ${c.label}`);
+  return `${changes[0] === 1 ? "at the mean slope up to" : "up to"} the next design, ${a} brings ${b}`;
 }
 
 function hover(i) {
@@ -62,13 +61,13 @@ function drawPins() {
 function further() {
   const found = [];
   if (D.limits.texts.some((names) => names.length)) found.push(["binding, or in conflict", (i) => limits(i).join(", ")]);
-  if ((D.places || []).some((p) => p.exchange.some((rate) => rate !== null))) found.push(["exchange rate", exchange]);
+  if ((D.places || []).some((p) => p.exchange.some((changes) => changes !== null))) found.push(["exchange rate", exchange]);
   return found;
 }
 
 // A row has one line: a long text is cut, and stands whole where the pointer rests and in the design's own table
-function long(text) {
-  return make("td", { class: "text", title: text.length > 24 ? text : null }, text);
+function long(text, cut = text) {
+  return make("td", { class: "text", title: text.length > 24 ? text : null }, cut);
 }
 
 function drawDesigns() {
@@ -79,6 +78,7 @@ function drawDesigns() {
   document.getElementById("count").textContent = `${left.length} of ${POINTS} designs${out}`;
   const more = further();
   const listed = COLUMNS.filter((c) => !explains(c));
+  const cells = listed.map((c) => apart(c.labels, CELL_LETTERS));
   const head = make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "design"), make("th", { scope: "col" }, "status"),
     ...listed.map((c) => make("th", { scope: "col", class: c.labels.length ? "" : "number", title: c.about || null }, title(c))),
     ...more.map(([name]) => make("th", { scope: "col" }, name))));
@@ -88,7 +88,7 @@ function drawDesigns() {
       "aria-label": `put design ${i} side by side`, onclick: () => pin(i), onfocus: () => look(i) }, `${i}`);
     body.append(make("tr", { class: pinned.has(i) ? "pinned" : null, onmouseenter: () => look(i) },
       make("td", {}, button), make("td", {}, status(i)),
-      ...listed.map((c) => (c.labels.length ? long(shown(c, i)) : make("td", { class: "number" }, shown(c, i)))),
+      ...listed.map((c, k) => (c.labels.length ? long(shown(c, i), cells[k][c.values[i]] ?? shown(c, i)) : make("td", { class: "number" }, shown(c, i)))),
       ...more.map(([, cell]) => long(cell(i)))));
   }
   document.getElementById("designs").replaceChildren(head, body);

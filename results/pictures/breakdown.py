@@ -193,9 +193,7 @@ def _draw_stacked_bars(
             parse_math=False,
         )
 
-    panel.set_yticks(
-        places if any(labels) else [], [axes.shorten(t, 48) for t in labels if t], parse_math=False
-    )
+    panel.set_yticks(places if any(labels) else [], axes.apart(filter(None, labels), 48), parse_math=False)
     # the first on top
     panel.set_ylim(len(labels) - 0.4, -0.6)
     panel.grid(visible=False, axis="y")

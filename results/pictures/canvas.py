@@ -49,6 +49,9 @@ LARGE_POINTS, MEDIUM, SMALL_POINTS = 16, 14, 12
 TITLE_WIDTH = 68
 # letters of small text, per inch of the picture, that one of two columns of a legend has room for
 IN_A_COLUMN = 4.6
+# the same of a legend of one column, where long names are many of them in capitals
+IN_A_LINE = 7.0
+LEAST_LINE, LONGEST_MARK, MOST_LEGEND_LINES = 20, 110, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +66,30 @@ class Sheet:
         """Say what the marks mean: below the panels, or ``inside`` of the (caller's) panel."""
         if not marks:
             return
-        names = [axes.shorten(text, 110) for text in marks]
+        wide = self.figure.get_figwidth()
         if inside or self.given:
+            names = _folded(list(marks), wide * self.panels[0].get_position().width)
             found = self.panels[0].legend(list(marks.values()), names, fontsize=SMALL_POINTS)
         else:
-            columns = 1 if max(map(len, names)) > IN_A_COLUMN * self.figure.get_figwidth() else 2
+            columns = 1 if max(map(len, marks)) > IN_A_COLUMN * wide else 2
+            names = _folded(list(marks), wide)
             found = self.figure.legend(
                 list(marks.values()), names, fontsize=SMALL_POINTS, loc="outside lower center", ncols=columns
             )
         for text in found.get_texts():
             # names from a file are text, not mathematics
             text.set_parse_math(False)
+
+
+def _folded(names: Sequence[str], inches: float) -> list[str]:
+    """Fold the names of a legend of so many inches into at most two lines each, one where they are many."""
+    line = max(LEAST_LINE, int(IN_A_LINE * inches))
+    # a line that ends between two words is not full
+    for most in (min(LONGEST_MARK, int(1.6 * line)), line):
+        found = [textwrap.fill(name, line, break_on_hyphens=False) for name in axes.apart(names, most)]
+        if sum(1 + name.count("\n") for name in found) <= MOST_LEGEND_LINES:
+            break
+    return found
 
 
 def sheet(
@@ -133,7 +149,7 @@ def _style_panel(panel: Axes) -> None:
 
 def label_bars(panel: Axes, names: Sequence[str], most: int) -> None:
     """Name horizontal bars, the first on top, each with at most so many letters; names are no mathematics."""
-    panel.set_yticks(range(len(names)), [axes.shorten(n, most) for n in names], parse_math=False)
+    panel.set_yticks(range(len(names)), axes.apart(names, most), parse_math=False)
     panel.set_ylim(max(2, len(names)) - 0.4, -0.6)
     panel.grid(visible=False, axis="y")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_PARALLEL = 10
 MOST_DESIGN_LINES = 2000
-MOST_TEXTS = 8
+MOST_TEXTS, MOST_TICK = 8, 24
 TICKS = 5
 WRAP = 14
 # inches: of a coordinate, of a letter beside it, of the scale of colours
@@ -143,7 +143,7 @@ def _name_coordinate(label: str, places: Any, texts: list[str]) -> _Column:
     """Return a coordinate of names, evenly spaced; where there are many, some of them are written."""
     room = max(1, len(texts) - 1)
     step = -(-len(texts) // MOST_TEXTS)
-    ticks = tuple((i / room, axes.shorten(t, 24)) for i, t in enumerate(texts) if i % step == 0)
+    ticks = tuple((i / room, t) for i, t in enumerate(axes.apart(texts, MOST_TICK)) if i % step == 0)
     return _Column(label, places / room, ticks)
 
 

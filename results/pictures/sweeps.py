@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from results.axes import Scale
 
 LOW, HIGH = (name for name, level in QUANTILES.items() if level != 0.5)
-MOST_NAME = 40
-"""Letters of a name in a legend."""
+MOST_NAME, MOST_PANEL_TITLE = 40, 44
+"""Letters of a name in a legend, and of what stands above a panel."""
 FAN = "90 % of fresh samples"
 
 
@@ -166,14 +166,15 @@ def _panels(
     paper = sheet(title_of(dataset), len(places), ax)
     drawing = _Sheet(paper, _answered_only(dataset, variable))
     marks: dict[str, Any] = {}
-    for place, panel in zip(places, paper.panels, strict=True):
-        at = dict(zip(outer, place, strict=True))
+    every = [dict(zip(outer, place, strict=True)) for place in places]
+    texts = [", ".join(axes.value_label(dataset[d], i) for d, i in at.items()) for at in every]
+    titles = axes.apart(texts, MOST_PANEL_TITLE)
+    for at, panel, text in zip(every, paper.panels, titles, strict=True):
         part = dataset.isel(at)
         draw = _map if mapped else _drawn
         marks |= draw(drawing, panel, part, variable, *further)
         if outer:
-            text = ", ".join(axes.value_label(dataset[d], i) for d, i in at.items())
-            panel.set_title(axes.shorten(text, 60), fontsize=SMALL_POINTS, parse_math=False)
+            panel.set_title(text, fontsize=SMALL_POINTS, parse_math=False)
             _outer_labels(panel, paper.panels)
     for panel in paper.panels:
         axes.turn_crowded(panel)
@@ -291,6 +292,5 @@ def _named_cells(panel: Axes, borders: Sequence[Any], numbers: Any, whole: xr.Da
     scale = Normalize(-0.5, len(seen) - 0.5)
     panel.pcolormesh(*borders, places, cmap=ListedColormap(colours[: len(seen)]), norm=scale, rasterized=True)
     names = axes.shown_codes(whole)
-    return {
-        axes.shorten(names[float(v)], MOST_NAME): Patch(color=c) for v, c in zip(seen, colours, strict=False)
-    }
+    shown = axes.apart((names[float(v)] for v in seen), MOST_NAME)
+    return {name: Patch(color=c) for name, c in zip(shown, colours, strict=False)}

@@ -1,12 +1,14 @@
 """Cheap real questions, and ways to run the command in processes of their own."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import evaluated_grid
 import psutil
@@ -198,3 +200,28 @@ def evaluated(tmp_path: Path) -> Path:
     file = tmp_path / "evaluated.toml"
     file.write_text(evaluated_grid.evaluated(40, 30))
     return file
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start a browser for pages from disk."""
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("needs Chromium and ChromeDriver (Debian: chromium, chromium-driver)")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (
+        "headless=new", "no-sandbox", "disable-gpu", "enable-unsafe-swiftshader", "no-first-run", "disable-sync",
+        "disable-quic", "disable-background-networking", "disable-component-update", "window-size=1300,2400",
+    ):  # fmt: skip
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    started = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield started
+    started.quit()

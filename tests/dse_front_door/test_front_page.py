@@ -1,5 +1,6 @@
 """Fronts on the terminal: what was decided stays readable, however long the lists are."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -109,10 +110,21 @@ def test_settings_have_their_names(capsys: pytest.CaptureFixture[str]):
     assert first[5:10] == settings
 
 
-def test_a_rate_that_no_percent_can_have_is_told_as_the_step_it_is_of():
-    from dse.commands.terminal.front_page import _exchange_rate_text
+def test_an_exchange_names_the_change_of_the_first_objective_where_it_is_not_one_percent():
+    from dse.commands.terminal.front_page import _exchange_text
 
-    # log(0.98) / log(1.00001) is -2020: no one percent brings 2020 percent less
-    assert _exchange_rate_text(-2020.2, [(1.0, 1.00001), (1.0, 0.98)]) == "-2 % for +0.001 %"
-    assert _exchange_rate_text(-3.25, [(1.0, 1.01), (1.0, 0.968)]) == "-3.25 %"
-    assert _exchange_rate_text(float("nan"), [(1.0,), (1.0,)]) == ""
+    assert _exchange_text(0.001, -2.0) == "-2 % for +0.001 %"
+    assert _exchange_text(1.0, -3.25) == "-3.25 %"
+    assert _exchange_text(float("nan"), float("nan")) == ""
+
+
+def test_the_exchange_is_what_one_percent_brings_on_the_way_to_the_next_point(
+    capsys: pytest.CaptureFixture[str],
+):
+    front = fronts.find(scenarios.load("nbody_energy_time_front"), points=8)
+    told = next(line for line in shown(front, capsys) if line.split()[:1] == ["0"])
+    (e0, e1), (t0, t1) = ([p.metrics[n] for p in front.points[:2]] for n in ("energy", "time"))
+    by_one_percent = (t1 / t0) ** (math.log(1.01) / math.log(e1 / e0)) - 1
+    assert f" {100 * by_one_percent:+.3g} %" in told
+    # the slope in logarithms is not that change
+    assert math.log(t1 / t0) / math.log(e1 / e0) < 100 * by_one_percent - 2

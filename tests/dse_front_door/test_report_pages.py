@@ -1,8 +1,7 @@
 """Reports in a real browser: they load from disk without a request, and do what they say."""
 
 import json
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,6 @@ import dse
 from dse.cli import main
 from dse.reporting import reports
 from results import page
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-in_a_browser = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs Chromium and ChromeDriver (Debian: chromium, chromium-driver)"
-)
 
 FRONT = {
     "title": "Energy <script>alert(1)</script> against time",
@@ -51,24 +44,6 @@ HOLLOW = f"{DRAWN}.map((t) => t.marker.symbol.every((s) => s.endsWith('-open')))
 UNNAMED = """return [...document.querySelectorAll('button, input, select, [tabindex]')].filter((e) =>
   !e.textContent.trim() && !e.labels?.length && !e.ariaLabel && !e.getAttribute('aria-labelledby')
   && !e.closest('.modebar')).length"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (
-        "headless=new", "no-sandbox", "disable-gpu", "enable-unsafe-swiftshader", "no-first-run", "disable-sync",
-        "disable-quic", "disable-background-networking", "disable-component-update", "window-size=1300,2400",
-    ):  # fmt: skip
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(DRIVER))
-    yield started
-    started.quit()
 
 
 Made = Callable[[str, Callable[[Path], object]], Path]
@@ -124,7 +99,6 @@ def text(browser: Any, name: str) -> str:
 
 
 @pytest.mark.slow
-@in_a_browser
 def test_hover_shows_a_design_and_clicks_put_designs_side_by_side(browser: Any, front_page: Path):
     from selenium.webdriver.common.action_chains import ActionChains
 
@@ -154,7 +128,6 @@ def test_hover_shows_a_design_and_clicks_put_designs_side_by_side(browser: Any, 
 
 
 @pytest.mark.slow
-@in_a_browser
 def test_keys_go_from_design_to_design_and_put_them_side_by_side(browser: Any, front_page: Path):
     from selenium.webdriver.common.keys import Keys
 
@@ -173,7 +146,6 @@ def test_keys_go_from_design_to_design_and_put_them_side_by_side(browser: Any, f
 
 
 @pytest.mark.slow
-@in_a_browser
 def test_fronts_over_axes_are_drawn_one_by_one_and_those_without_points_named(
     browser: Any, fronts_page: Path
 ):
@@ -187,7 +159,6 @@ def test_fronts_over_axes_are_drawn_one_by_one_and_those_without_points_named(
 
 
 @pytest.mark.slow
-@in_a_browser
 def test_ranges_and_brushes_filter_the_front_and_the_table(browser: Any, front_page: Path):
     from selenium.webdriver.common.action_chains import ActionChains
 
@@ -222,7 +193,6 @@ def column(browser: Any, name: str) -> list[str]:
 
 
 @pytest.mark.slow
-@in_a_browser
 def test_a_map_over_two_axes_of_worlds_has_the_axes_and_a_slider_for_the_worlds(browser: Any, tmp_path: Path):
     asked = SWEEP | {
         "limits": {"time": {"max": "1 s"}},
@@ -243,7 +213,6 @@ def test_a_map_over_two_axes_of_worlds_has_the_axes_and_a_slider_for_the_worlds(
 
 
 @pytest.mark.slow
-@in_a_browser
 def test_a_slider_moves_a_sweep_along_an_axis_that_is_not_drawn(browser: Any, sweep_page: Path):
     from selenium.webdriver.common.keys import Keys
 
@@ -265,7 +234,6 @@ def test_a_slider_moves_a_sweep_along_an_axis_that_is_not_drawn(browser: Any, sw
 
 
 @pytest.mark.slow
-@in_a_browser
 def test_ten_thousand_points_are_under_eight_megabytes_and_page_through(browser: Any, tmp_path: Path):
     import numpy as np
 
@@ -345,7 +313,6 @@ CUT_OFF = """return [...document.querySelectorAll('h1, .headline, .facts td, .st
 
 
 @pytest.mark.slow
-@in_a_browser
 def test_of_a_sweep_of_full_depth_ranges_and_sensitivities_stand_with_the_design_looked_at(
     browser: Any, tmp_path: Path
 ):
@@ -372,7 +339,6 @@ def test_of_a_sweep_of_full_depth_ranges_and_sensitivities_stand_with_the_design
 
 
 @pytest.mark.slow
-@in_a_browser
 def test_on_a_telephone_nothing_is_cut_off_and_rows_of_designs_have_one_line(browser: Any, front_page: Path):
     b = opened(browser, front_page)
     rows = (
@@ -389,7 +355,6 @@ def test_on_a_telephone_nothing_is_cut_off_and_rows_of_designs_have_one_line(bro
         b.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-@in_a_browser
 def test_an_axis_of_names_ends_where_its_designs_do(browser: Any, tmp_path: Path):
     """The names of settings that no design uses stood above the axis, over its title."""
     store = tmp_path / "clocks.zarr"

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import warnings
 from typing import Any
 
 import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dse
 from results import plot
+from results.axes import apart
+from results.pictures.canvas import svg
 
 MACHINES = ["gtx-titan-choi2014", "arndale-gpu-choi2014", "gtx680-choi2014"]
 YEAR = 365.25 * 86400.0
@@ -68,3 +75,67 @@ def test_a_logarithmic_axis_of_long_times_has_round_days_or_years(
     assert panel.get_xlabel() == f"most ({unit})"
     shown = [t.get_text() for t in panel.get_xticklabels()]
     assert set(ticks) <= set(shown), shown
+
+
+LONG = "NVIDIA H100 SXM 80 GB of our own cluster, measured in March 2026 with clocks fixed at 1.2 GHz and <ECC> on"
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    """Answers on machines whose titles are long and differ at their ends only, or have signs that no font has."""
+    folder = tmp_path_factory.mktemp("machines")
+    titles = [
+        LONG,
+        f"{LONG}, second rack",
+        "RACK SEVEN " * 12,
+        "\u6a5f\u68b0 \N{SLIGHTLY SMILING FACE} $x_1$",
+    ]
+    for i, title in enumerate(titles):
+        figures = f'[figures]\npeak_fp32 = "{60 - i} TFLOPS"\nmemory_bandwidth = "3 TB/s"\n'
+        power = 'thermal_design_power = "600 W"\n'
+        (folder / f"m{i}.toml").write_text(f"title = '{title}'\nsource = 'me'\n{figures}{power}", "utf-8")
+    return dse.sweep(
+        {
+            "title": "\u6a5f\u68b0",
+            "model": "roofline",
+            "given": {"flops": 1e12},
+            "objective": {"minimize": "energy"},
+            "sweep": {
+                "intensity": {"path": "intensity", "values": [0.1, 1.0, 10.0, 100.0]},
+                "platform": {"path": "machine", "values": [str(folder / f"m{i}.toml") for i in range(4)]},
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize("draw", [plot.sweep, plot.map, plot.roofline, plot.parallel])
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_long_names_stay_in_the_picture_and_distinct_and_nothing_warns(draw: Any, named: xr.Dataset) -> None:
+    figure = draw(named)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.savefig(io.BytesIO(), format="png")
+        svg(figure)
+    whole = figure.bbox
+    for text in [t for g in figure.legends for t in [g, *g.get_texts()]] + figure.axes[0].get_yticklabels():
+        box = text.get_window_extent()
+        assert whole.x0 <= box.x0
+        assert box.x1 <= whole.x1
+    written = {t.get_text() for panel in figure.axes for t in [*panel.texts, *panel.get_yticklabels()]}
+    written |= set(legend(figure))
+    racks = [text.replace("\n", " ") for text in written if "NVIDIA" in text]
+    assert len(racks) == len(set(racks)) == 2
+    assert sum(text.endswith("rack") for text in racks) == 1
+
+
+@given(
+    st.lists(st.text("ab \N{SLIGHTLY SMILING FACE}", max_size=40).map(lambda t: " ".join(t.split()))),
+    st.integers(10, 24),
+)
+def test_names_that_are_cut_for_their_place_fit_it_and_differ_as_before(names: list[str], most: int) -> None:
+    cut = apart(names, most)
+    assert all(len(text) <= most for text in cut)
+    assert [text for text, name in zip(cut, names, strict=True) if len(name) <= most] == [
+        name for name in names if len(name) <= most
+    ]
+    assert len(set(cut)) == len(set(names))

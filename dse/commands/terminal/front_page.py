@@ -13,7 +13,7 @@ from dse.commands.terminal.printing import PAGE_WIDTH, say, show, table
 from dse.fronts.bands import EXACT
 from dse.quantities import plural
 from dse.system.records import dataclass
-from results.along_fronts.along import exchange_rates, knee
+from results.along_fronts.along import exchanges, knee
 from results.summaries import outside
 from results.telling import sizes, sources, words
 
@@ -28,7 +28,6 @@ MANY_POINTS, SOME = 100, 40
 SIGNS = {0.0: "○", 1.0: "●"}
 PART = "◐"
 SHARE_ROUNDING = 1e-9
-MOST_RATE = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,10 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     behind = [*_exchange(found, goals), *_proofs(found)]
     number = Column("", tuple(str(i) for i in range(len(found.points))))
     chosen = design(found.points, decided, (number, *around, *behind))
+    if sum(c.width for c in (number, *around, *chosen, *behind) if c.cells) > PAGE_WIDTH + BETWEEN:
+        # what is decided needs the room more than a step and its length on one line
+        behind = [replace(c, cells=tuple(t.replace(" for ", " for\n") for t in c.cells)) for c in behind]
+        chosen = design(found.points, decided, (number, *around, *behind))
     if found.question.title:
         say(found.question.title)
     every = [number, *around, *(c for c in chosen if c.cells), *behind]
@@ -132,25 +135,21 @@ def _exchange(found: Front, goals: Sequence[str]) -> list[Column]:
     """Return what a percent of the first of two objectives brings of the second, on the way to the next point."""
     if len(goals) != 2:
         return []
-    values = both(found.points, goals)
-    rates = exchange_rates(*values)
-    if not np.isfinite(rates).any():
+    changes = exchanges(*both(found.points, goals))
+    if not np.isfinite(changes).any():
         return []
-    cells = tuple(_exchange_rate_text(rate, [v[i : i + 2] for v in values]) for i, rate in enumerate(rates))
-    about = f"exchange: change of {goals[1]} for 1 % more {goals[0]}, on average up to the next point"
+    cells = tuple(_exchange_text(*pair) for pair in changes.tolist())
+    about = f"exchange: change of {goals[1]} for 1 % more {goals[0]}, at the mean slope up to the next point"
     if any(" for " in cell for cell in cells):
         about += f"; where the next point is much nearer than 1 % of {goals[0]}, the change up to that point"
     return [Column("exchange", cells, about)]
 
 
-def _exchange_rate_text(rate: float, steps: Sequence[Sequence[float]]) -> str:
-    """Write an exchange rate; one that no whole percent could have (above 100) as the step that it is the rate of."""
-    if np.isnan(rate):
+def _exchange_text(first: float, second: float) -> str:
+    """Write what a change of the first objective brings of the second, in percent; the first where it is not 1 %."""
+    if np.isnan(second):
         return ""
-    if abs(rate) <= MOST_RATE:
-        return f"{rate:+.3g} %"
-    first, second = (100.0 * (after / before - 1.0) for before, after in steps)
-    return f"{second:+.3g} % for {first:+.2g} %"
+    return f"{second:+.3g} %" if first == 1.0 else f"{second:+.3g} % for {first:+.2g} %"
 
 
 def _proofs(found: Front) -> list[Column]:

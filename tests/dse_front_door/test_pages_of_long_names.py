@@ -1,0 +1,93 @@
+"""Pages in a real browser where machines have long names: pictures keep their room, and names stay distinct."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dse
+
+LONG = "NVIDIA H100 SXM 80 GB of our own cluster, measured in March 2026 with clocks fixed at 1.2 GHz and <ECC> on"
+TITLES = [LONG, f"{LONG}, second rack", "Rack 7 \N{SLIGHTLY SMILING FACE} 50 % <b>bold</b> $x_1$"]
+SHOWN = "return document.getElementById('parallel').querySelectorAll('.axis').length > 2"
+# of every name of one axis of parallel coordinates: what is written, and where it begins
+NAMES = """return [...document.querySelectorAll('#parallel .axis')].map((a) => [...a.querySelectorAll('.tick text')]
+  .map((t) => [t.textContent, t.getBoundingClientRect().left])).find((a) => a.some(([t]) => t.startsWith('NVIDIA')))"""
+PLACES = """const box = document.getElementById('sweep'), at = (e) => e.getBoundingClientRect();
+  return [at(box), at(box.querySelector('.nsewdrag')), [...box.querySelectorAll('.ytick text')].map((t) =>
+  [t.textContent, at(t).left]), at(box.querySelector('.colorbar')),
+  at(box.querySelector('.modebar-group:last-child'))]"""
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("machines")
+    for i, title in enumerate(TITLES):
+        figures = f'[figures]\npeak_fp32 = "{60 - i} TFLOPS"\nmemory_bandwidth = "3 TB/s"\n'
+        power = 'thermal_design_power = "600 W"\n'
+        (folder / f"m{i}.toml").write_text(f"title = '{title}'\nsource = 'me'\n{figures}{power}", "utf-8")
+    return [str(folder / f"m{i}.toml") for i in range(len(TITLES))]
+
+
+@pytest.fixture(scope="module")
+def page(machines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    asked = {
+        "title": "Long names",
+        "model": "roofline",
+        "given": {"flops": 1e12},
+        "objective": {"minimize": "energy"},
+        "sweep": {
+            "intensity": {"path": "intensity", "values": [0.1, 1.0, 10.0, 100.0]},
+            "platform": {"path": "machine", "values": machines},
+        },
+    }
+    return dse.report(asked, tmp_path_factory.mktemp("names") / "names.html")
+
+
+@pytest.mark.slow
+def test_a_map_keeps_its_room_beside_long_names_and_its_scale_stands_below_the_buttons(
+    browser: Any, page: Path
+):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get(page.as_uri())
+    WebDriverWait(browser, 30).until(lambda b: b.execute_script(SHOWN))
+    whole, mapped, ticks, bar, buttons = browser.execute_script(PLACES)
+    assert mapped["width"] > 0.5 * whole["width"]
+    assert len({name for name, _ in ticks}) == 3
+    assert min(left for _, left in ticks) >= whole["left"]
+    assert bar["top"] >= buttons["bottom"]
+
+
+@pytest.mark.slow
+def test_names_in_parallel_coordinates_are_text_and_do_not_run_over_the_axis_before(browser: Any, page: Path):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get(page.as_uri())
+    WebDriverWait(browser, 30).until(lambda b: b.execute_script(SHOWN))
+    names = browser.execute_script(NAMES)
+    texts = [name for name, _ in names]
+    assert len(set(texts)) == 3
+    assert any("<ECC>" in name for name in texts)
+    assert not any("&" in name or "\ufffd" in name for name in texts)
+    before = browser.execute_script(
+        "return document.querySelector('#parallel .axis .domain').getBoundingClientRect().right"
+    )
+    assert min(left for _, left in names) >= before
+    # rows of the table tell them apart as well, and a tip has the whole name
+    cells = browser.execute_script(
+        "return [...document.querySelectorAll('#designs td.text')].map((c) => [c.textContent, c.title])"
+    )
+    named = {title: cell for cell, title in cells if title in TITLES}
+    assert len(named) == len(set(named.values())) == 3
+
+
+@pytest.mark.slow
+def test_names_are_cut_in_pages_as_in_pictures(browser: Any, page: Path):
+    from results import axes
+
+    browser.get(page.as_uri())
+    many = [*TITLES, LONG[:40], f"{LONG[:50]}x{LONG[51:]}", "", "same", "same"]
+    for most in (12, 20, 44, 200):
+        cut = browser.execute_script("return apart(arguments[0], arguments[1])", many, most)
+        assert cut == axes.apart(many, most)
