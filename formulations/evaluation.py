@@ -89,10 +89,11 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
     The user's limits and bounds first, in file order, then the model's own limits that are not waived.
     """
     rows: dict[RowKey, Any] = {}
+    signed = composed.signed(question.model)
     for name, (low, high) in bounds(question).items():
         value = at[name] if name in at else x.get(name, question.given.get(name))
-        signed = composed.may_be_negative(question.model, name) and not isinstance(value, Ratio | Difference)
-        size = composed.size(question.model, name, {**question.given, **x, **at}) if signed else None
+        sized = name in signed and not isinstance(value, Ratio | Difference)
+        size = composed.size(question.model, name, {**question.given, **x, **at}) if sized else None
         if high is not None:
             rows[RowKey(name, "max")] = _limit_ratio(value, high, 1.0, size)
         if low is not None:
@@ -139,7 +140,7 @@ def _tightest(values: Sequence[Any], one: Callable[..., Any], many: np.ufunc) ->
 def read_by_limits(question: Question, every: Collection[str]) -> set[str]:
     """Which of these metrics limits are read from: all of them where a difference is measured against its parts."""
     limited = {*bounds(question), *(own.name for own in question.model.limits)}
-    if any(composed.may_be_negative(question.model, name) for name in limited):
+    if not composed.signed(question.model).isdisjoint(limited):
         return {*every}
     return limited.intersection(every)
 

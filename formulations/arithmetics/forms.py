@@ -85,8 +85,9 @@ class Affine:
         total = dict(self.terms)
         for atom, c in other.terms.items():
             total[atom] = total.get(atom, 0.0) + factor * c
-        if any(many.is_zero(c) for c in total.values()):
-            total = {a: c for a, c in total.items() if not many.is_zero(c)}
+        for atom in other.terms:
+            if many.is_zero(total[atom]):
+                del total[atom]
         return Affine(total, self.constant + factor * other.constant)
 
     def times(self, factor: float) -> Affine:

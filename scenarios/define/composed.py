@@ -254,9 +254,14 @@ def recomputed(model: Model, at: Mapping[str, Any]) -> dict[str, Any]:
 
 def may_be_negative(model: Model, name: str) -> bool:
     """Tell whether a quantity is a definition that may be negative, or a metric whose domain is not from 0 on."""
+    return name in signed(model)
+
+
+def signed(model: Model) -> frozenset[str]:
+    """Return the names of all such quantities."""
     if isinstance(model.equations, Equations):
-        return name in model.equations.signed or may_be_negative(model.equations.base, name)
-    return any(m.minimum < 0.0 and m.name == name for m in model.metrics)
+        return model.equations.signed | signed(model.equations.base)
+    return frozenset(m.name for m in model.metrics if m.minimum < 0.0)
 
 
 def composed(base: Model, definitions: Iterable[Definition], own: Own, before: frozenset[str]) -> Model:

@@ -293,7 +293,7 @@ def _measured(
     """
     cut, slope, flat = _above(e, r, shape, reach, take, sign)
     centre = (e.centre_low if sign > 0 else e.centre_high)[r].reshape(shape)[:, :take]
-    w = np.stack([measure.weights(np.nan_to_num(sign * v, nan=0.0)) for v in centre])
+    w = np.stack([measure.weights(v) for v in np.nan_to_num(sign * centre, nan=0.0)])
     with np.errstate(invalid="ignore"):
         parts = np.where(w > 0, w * cut, 0.0)
         # in units of the user ASKS_NOTHING is a number like others
