@@ -104,6 +104,12 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
     return rows
 
 
+def no_numbers(question: Question, at: Mapping[str, Any]) -> list[str]:
+    """Return which of the metrics that are asked for, or limited by the user, are no number (NaN) somewhere."""
+    asked = dict.fromkeys([*(o.name for o in question.objectives), *(x.name for x in question.limits)])
+    return [n for n in asked if n in at and np.isnan(np.asarray(at[n], float)).any()]
+
+
 def _limit_ratio(value: Any, bound: Any, sign: float, size: Any) -> Any:
     """Read a limit as a ratio <= 1; ``size``: what to measure a value by that may be negative, None where it cannot.
 

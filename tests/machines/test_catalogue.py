@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from dse import machines, models
 from dse.cli import main
@@ -199,11 +200,12 @@ def test_what_nothing_reads_of_a_setting_is_a_mistake(setting: str, said: str, t
         machines.get(written(tmp_path, f"[[settings]]\n{setting}\n"))
 
 
-def test_a_setting_without_a_name_is_called_by_its_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_setting_without_a_name_is_called_by_its_number(tmp_path: Path):
     file = written(tmp_path, "[[settings]]\ncore_frequency = '1 GHz'\n[[settings]]\nname = 'fast'\n")
     assert [s["name"] for s in machines.get(file).settings] == ["1", "fast"]
-    assert CliRunner().invoke(main, ["machines", file]).exit_code == 0
-    assert "1 GHz" in capsys.readouterr().out
+    told = CliRunner().invoke(main, ["machines", file])
+    assert told.exit_code == 0
+    assert "1 GHz" in told.output
 
 
 @pytest.mark.parametrize(
