@@ -196,7 +196,7 @@ def test_what_is_asked_for_and_is_no_number_is_an_error_at_a_point_and_in_a_bloc
     found = dse.solve(WITHOUT_POWER | asked)
     assert found.status == "error"
     assert "energy is no number" in found.message
-    axis = {"power": {"path": "machine.usable_power", "values": [0.0, 1.0]}}
+    axis = {"cap": {"path": "machine.usable_power", "values": [0.0, 1.0]}}
     swept = dse.sweep(WITHOUT_POWER | asked | {"sweep": axis})
     words = swept.status.attrs["flag_meanings"].split()
     assert [words[code] for code in swept.status.values] == ["error", "evaluated"]
