@@ -77,6 +77,7 @@ def uncertainty(
     """
     from dse import api
     from results.export import answer_files, formats
+    from results.stores.files.storage import writable
 
     for name, endings in (
         *((p, PICTURES) for p in pictures),
@@ -86,6 +87,7 @@ def uncertainty(
             raise click.UsageError(
                 f"{name} cannot be written: the name may end in {', '.join(sorted(endings))}"
             )
+        writable(str(name))
     if output is not None:
         sweep_command.check_store(output)
         folder_for(output)

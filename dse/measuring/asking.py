@@ -157,8 +157,7 @@ def save(found: Measured, output: str, *, force: bool, earlier: str | None = Non
         written.append(runs)
     if found.against and not force:
         return written
-    absent = [n for n in _FEWEST if n not in {f.name for f in found.times}]
-    if absent:
+    if absent := lacking(found):
         raise MeasuringError(f"{runs}: there is no machine without {' and '.join(absent)}: measure it whole")
     question = machine.with_name(f"{machine.stem}-question.toml")
     write_text(machine, writing.machine_file(found, runs.name, text))
@@ -167,6 +166,11 @@ def save(found: Measured, output: str, *, force: bool, earlier: str | None = Non
         write_text(question, writing.question(found, f"./{machine.name}"))
         written.append(question)
     return written
+
+
+def lacking(found: Measured) -> list[str]:
+    """Return which of the times that any machine file needs were not measured."""
+    return [n for n in _FEWEST if n not in {f.name for f in found.times}]
 
 
 def _free(path: Path) -> Path:
