@@ -87,7 +87,7 @@ def measure(
         say_json(summary.record(found) | {"written": written})
     elif found.runs:
         say(summary.text(found))
-        for line in _endings(output, written, earlier, asking.lacking(found)):
+        for line in _endings(output, written, earlier, asking.no_machine(found)):
             say(line)
     if interrupted:
         complain(f"interrupted after {len(found.runs)} runs{': they are kept' if written else ''}")
@@ -95,10 +95,8 @@ def measure(
     return NO_ANSWER if found.against and not force else ANSWERED
 
 
-def _endings(
-    output: str | None, written: list[str], earlier: str | None, lacking: list[str]
-) -> Iterator[str]:
-    """Say what was written, and what to do next; ``lacking``: what was not measured that a machine file needs."""
+def _endings(output: str | None, written: list[str], earlier: str | None, never: str) -> Iterator[str]:
+    """Say what was written, and what to do next; ``never``: why no machine file can be written of these runs."""
     yield from (f"Wrote {w}" for w in written)
     if output and output in written:
         question = next((w for w in written if w.endswith("-question.toml")), None)
@@ -110,9 +108,8 @@ def _endings(
         yield "Nothing was written. With -o here.toml, dse writes a machine file, the runs and a first question"
     else:
         runs = earlier or (written[0] if written else None)
-        if lacking:
-            absent = " and ".join(lacking)
-            yield f"{output} was not written: there is no machine without {absent}, which was not measured; measure it whole"
+        if never:
+            yield f"{output} was not written: {never}"
         elif runs:
             again = f"dse measure --from {runs} -o {output} --force"
             yield f"{output} was not written. To write it with the noise stated in it: {again}"

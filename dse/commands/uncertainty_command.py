@@ -18,6 +18,7 @@ from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show_tables
 from dse.system.pictures import PICTURES
+from results.stores.files.storage import writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,7 +78,6 @@ def uncertainty(
     """
     from dse import api
     from results.export import answer_files, formats
-    from results.stores.files.storage import writable
 
     for name, endings in (
         *((p, PICTURES) for p in pictures),

@@ -362,9 +362,11 @@ def _setting_of_file(place: int, entry: Any) -> Mapping[str, Any]:
         raise ValueError(f"settings[{place}] has no {strange[0]!r}{near}")
     name = entry.get("name", str(place + 1))
     if not isinstance(name, str) or not name.strip():
-        raise ValueError(f'settings[{place}]: name = {name!r} is no name; write a text, such as "{place + 1}"')
+        raise ValueError(
+            f'settings[{place}]: name = {name!r} is no name; write a text, such as "{place + 1}"'
+        )
     if not isinstance(entry.get("doubts", {}), dict):
-        raise ValueError(f"settings[{place}]: doubts are a table: write doubts = {{ core_voltage = \"…\" }}")  # noqa: TRY004
+        raise ValueError(f'settings[{place}]: doubts are a table: write doubts = {{ core_voltage = "…" }}')  # noqa: TRY004
     try:
         found = settings.read({"name": name} | entry)
     except ValueError as error:

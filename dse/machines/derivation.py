@@ -113,8 +113,8 @@ def parameters(
 
     ``flop``: the figure whose flops are meant by ``time_per_flop`` (``rate`` says which by default). ``stated``:
     parameters (SI) that are known: they are left out, and others follow from them. What lacks a figure is left out;
-    without any power only times follow. Raises ValueError where ``flop`` is not a figure here, where the design power is
-    0, and where the idle power is above it.
+    without any power only times follow. Raises ValueError where ``flop`` is not a figure here, where the design power
+    is 0, and where the idle power is above it.
     """
     made = _Made(stated or {})
     if flop and flop not in RATES:

@@ -157,8 +157,8 @@ def save(found: Measured, output: str, *, force: bool, earlier: str | None = Non
         written.append(runs)
     if found.against and not force:
         return written
-    if absent := lacking(found):
-        raise MeasuringError(f"{runs}: there is no machine without {' and '.join(absent)}: measure it whole")
+    if told := no_machine(found):
+        raise MeasuringError(f"{runs}: {told}")
     question = machine.with_name(f"{machine.stem}-question.toml")
     write_text(machine, writing.machine_file(found, runs.name, text))
     written.append(machine)
@@ -168,9 +168,10 @@ def save(found: Measured, output: str, *, force: bool, earlier: str | None = Non
     return written
 
 
-def lacking(found: Measured) -> list[str]:
-    """Return which of the times that any machine file needs were not measured."""
-    return [n for n in _FEWEST if n not in {f.name for f in found.times}]
+def no_machine(found: Measured) -> str:
+    """Say why runs make no machine file, noisy or not; "" where they have the times that any needs."""
+    absent = [n for n in _FEWEST if n not in {f.name for f in found.times}]
+    return f"there is no machine without {' and '.join(absent)}: measure it whole" if absent else ""
 
 
 def _free(path: Path) -> Path:

@@ -131,7 +131,7 @@ def test_no_command_is_named_that_cannot_write_a_machine(runs: Path, tmp_path: P
     (tmp_path / "some.csv").write_text("\n".join(kept) + "\n")
     done = dse_("measure", "--from", tmp_path / "some.csv", "-o", tmp_path / "some.toml")
     assert done.exit_code == 3
-    assert "there is no machine without time_per_byte, which was not measured" in done.output
+    assert "was not written: there is no machine without time_per_byte: measure it whole" in done.output
     assert "--force" not in done.output
 
 

@@ -180,7 +180,7 @@ def test_what_is_decided_or_knows_no_arrays_goes_another_way(monkeypatch: pytest
     assert dse.sweep(asked, progress=False).time.values.tolist() == [1.0, 1.0, 6.0, 8.0]
 
 
-FREE = {n: 0 for n in ("energy_per_flop", "energy_per_byte", "constant_power", "usable_power")}
+FREE = dict.fromkeys(("energy_per_flop", "energy_per_byte", "constant_power", "usable_power"), 0)
 WITHOUT_POWER: dict[str, Any] = {
     "model": "roofline",
     "machine": {"time_per_flop": 1e-9, "time_per_byte": 1e-9} | FREE,

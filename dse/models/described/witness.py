@@ -140,7 +140,9 @@ def returned_of(model: Model, values: Mapping[str, Any]) -> Seen:
 
     They are run on witnesses all the same: a simulator is not started.
     """
-    return replace(seen_of(model, values, [n for n, v in values.items() if not isinstance(v, str)]), refusal="")
+    return replace(
+        seen_of(model, values, [n for n, v in values.items() if not isinstance(v, str)]), refusal=""
+    )
 
 
 def _never_returned(model: Model, values: Mapping[str, Any], returned: frozenset[str]) -> tuple[str, ...]:
