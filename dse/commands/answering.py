@@ -130,7 +130,9 @@ def front(
     from scenarios.language.searches import searched
 
     for output in outputs:
-        if writable(output).suffix != RECORD:
+        if Path(output).suffix == RECORD:
+            writable(output)
+        else:
             formats.check(output)
     asked = searched(api.load(scenario, machine), search)
     who = _solver_by_name(**by) if by else None

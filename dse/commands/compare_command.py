@@ -77,7 +77,9 @@ def compare(
     if over is None and any(x is not None for x in (start, stop, points, metric)):
         raise click.UsageError("--from, --to, --points and --metric go with --over PATH")
     for output in outputs:
-        if writable(output).suffix not in (RECORD, PAGE):
+        if Path(output).suffix in (RECORD, PAGE):
+            writable(output)
+        else:
             formats.check(output)
             if over is None and Path(output).suffix.lower() in PICTURES:
                 raise click.UsageError("a picture shows curves: name the quantity along which, --over PATH")
