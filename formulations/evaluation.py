@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from dse import models
 from dse.models import arithmetic
-from dse.models.model import Model, evaluate
+from dse.models.model import Model, evaluate, not_returned, unstated
 from dse.models.shared import economics
 from dse.quantities import Quantity
 from dse.system.records import dataclass
@@ -102,7 +103,22 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
         # a limit that needs what this machine does not state (its memory, say) is not there
         if own.name in at and own.name not in question.waive:
             rows[RowKey(own.name, "model")] = at[own.name]
+        elif own.name not in question.waive:
+            _refuse_forgotten(question, x, own.name)
     return rows
+
+
+def _refuse_forgotten(question: Question, x: Mapping[str, Any], limit: str) -> None:
+    """Raise ValueError for a limit that a stranger's equations forget: the question states all that is optional."""
+    model = question.model
+    if not models.our_own(model) and not unstated(model, {**question.given, **x}):
+        raise ValueError(not_returned(model, "limit", limit))
+
+
+def no_numbers(question: Question, at: Mapping[str, Any]) -> list[str]:
+    """Return which of the metrics that are asked for, or limited by the user, are no number (NaN) somewhere."""
+    asked = dict.fromkeys([*(o.name for o in question.objectives), *(x.name for x in question.limits)])
+    return [n for n in asked if n in at and np.isnan(np.asarray(at[n], float)).any()]
 
 
 def _limit_ratio(value: Any, bound: Any, sign: float, size: Any) -> Any:

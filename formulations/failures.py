@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -43,6 +43,11 @@ def in_words(question: Question, problem: Exception) -> str:
 def infinite(name: str) -> str:
     """Say of an objective that it is infinite at a design, where only numbers can be compared."""
     return f"{name} is infinite: it overflows, or the costs that stand against it are all 0"
+
+
+def no_number(names: Iterable[str]) -> str:
+    """Say of metrics that are asked for, or limited, that they are no numbers (NaN)."""
+    return f"{' and '.join(names)} is no number: on the way to it 0 is divided by 0, or multiplied by what is infinite"
 
 
 def _is_infinite(question: Question) -> bool:

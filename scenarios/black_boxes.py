@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dse import models
-from dse.models.described.witness import Seen, seen_of
-from dse.models.model import Model
+from dse.models.described.witness import Seen, returned_of, seen_of
+from dse.models.model import Model, not_returned
 from scenarios.language.errors import Findings, ScenarioError
 from scenarios.question import STRETCH, Question, combinations
 from scenarios.sweep.grids import Grid
@@ -63,7 +63,9 @@ def _seen(grid: Grid, swept: Sequence[str]) -> list[Seen]:
     every = itertools.chain.from_iterable(combinations(grid.untied(index)) for index in asked)
     found: list[Seen] = []
     for _, q in itertools.islice(every, MOST_KINDS_TRIED):
-        found.append(seen_of(q.model, q.given, [*swept, *_varying(q)]))
+        # where nothing varies it is only asked what they return, and numbers they look at say nothing
+        free = [*swept, *_varying(q)]
+        found.append(seen_of(q.model, q.given, free) if free else returned_of(q.model, q.given))
         if found[-1].refusal:
             break
     return found
@@ -74,7 +76,10 @@ def _not_arithmetic(seen: Sequence[Seen]) -> str:
 
 
 def _refuse_faults(grid: Grid, seen: Sequence[Seen], file: str) -> None:
-    """Raise ScenarioError for equations that fail whatever their numbers are, or lack a metric that is asked for."""
+    """Raise ScenarioError for equations that fail whatever their numbers are, or lack what they declare.
+
+    That is a metric that is asked for, and any limit that is not waived.
+    """
     first = next(iter(grid.bases.values()))
     model, findings = first.model, Findings(file)
     right = f"correct the equations of model {model.name}"
@@ -88,7 +93,10 @@ def _refuse_faults(grid: Grid, seen: Sequence[Seen], file: str) -> None:
     ]
     for key, name in asked:
         if name in declared and any(s.metrics is not None and name not in s.metrics for s in seen):
-            wrong = f"model {model.name} declares metric {name}, and its equations do not return it"
-            findings.add(key, wrong, f"return {name} from the equations, or ask for another metric")
+            right = f"return {name} from the equations, or ask for another metric"
+            findings.add(key, not_returned(model, "metric", name), right)
+    for name in dict.fromkeys(n for s in seen for n in s.forgotten if n not in first.waive):
+        right = f"return {name} from the equations, a ratio of at most 1, or take the limit out of the model"
+        findings.add("model", not_returned(model, "limit", name), right)
     if findings.problems:
         raise ScenarioError(findings.problems)

@@ -361,6 +361,7 @@ def _evaluated_solution(question: Question) -> Solution:
     return replace(
         solution,
         status=Status.INFEASIBLE,
+        message="",
         # where several are broken no value of one of them would do
         conflict=would if len(would) == 1 else dict.fromkeys(would),
         conflicts=tuple((n,) for n in would),
@@ -385,12 +386,11 @@ def _solution_of(question: Question, outcome: Outcome) -> Solution:
         message=outcome.message,
         next_best=outcome.next_best,
     )
-    if outcome.status is Status.EVALUATED:
-        return solution
-    fault = judged.fault()
+    evaluated = outcome.status is Status.EVALUATED
+    fault = judged.undefined() if evaluated else judged.fault()
     if fault:
         return replace(solution, status=Status.ERROR, message=fault)
-    return as_closed(question, solution, closed=bool(judged.closed[0]))
+    return solution if evaluated else as_closed(question, solution, closed=bool(judged.closed[0]))
 
 
 def as_closed(question: Question, solution: Solution, *, closed: bool) -> Solution:

@@ -152,9 +152,9 @@ def report(
     from results import page
     from results.export.reading import opened
     from results.solution import Solution
-    from results.stores.files.storage import local
+    from results.stores.files.storage import writable
 
-    target, found = local(file), opened(source)
+    target, found = writable(file), opened(source)
     if indices and not isinstance(found, Scenario):
         raise ValueError("indices need answers in samples of their own: give the scenario, not an answer")
     if isinstance(found, Solution):

@@ -126,11 +126,13 @@ def front(
     from dse.commands.terminal import front_records
     from dse.fronts import front as fronts
     from results.export import formats
-    from results.stores.files.storage import local
+    from results.stores.files.storage import writable
     from scenarios.language.searches import searched
 
     for output in outputs:
-        if local(output).suffix != RECORD:
+        if Path(output).suffix == RECORD:
+            writable(output)
+        else:
             formats.check(output)
     asked = searched(api.load(scenario, machine), search)
     who = _solver_by_name(**by) if by else None

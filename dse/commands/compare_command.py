@@ -14,7 +14,7 @@ from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, folder_
 from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import local, write_text
+from results.stores.files.storage import writable, write_text
 
 if TYPE_CHECKING:
     from results.side_by_side.comparison import Comparison
@@ -77,7 +77,9 @@ def compare(
     if over is None and any(x is not None for x in (start, stop, points, metric)):
         raise click.UsageError("--from, --to, --points and --metric go with --over PATH")
     for output in outputs:
-        if local(output).suffix not in (RECORD, PAGE):
+        if Path(output).suffix in (RECORD, PAGE):
+            writable(output)
+        else:
             formats.check(output)
             if over is None and Path(output).suffix.lower() in PICTURES:
                 raise click.UsageError("a picture shows curves: name the quantity along which, --over PATH")

@@ -17,7 +17,7 @@ from dse.commands.terminal.options.behaviour_options import (
     write_and_tell,
 )
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import local
+from results.stores.files.storage import writable
 
 MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", "--word-size": "network"}
 
@@ -103,7 +103,7 @@ def fit(
     of_model = {**asked, "--folds": folds is not None and not others, "--keep-outliers": False}
     refuse_options(model, [option for option, given in of_model.items() if given], output, plot)
     for path in filter(None, (output, plot)):
-        local(path)
+        writable(path)
     if output and Path(output).exists() and not force:
         complain(f"dse: {output} exists; choose another name with -o, or replace it with --force")
         return WRONG

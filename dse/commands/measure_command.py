@@ -10,7 +10,7 @@ import click
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
 from dse.commands.terminal.printing import say, say_json
 from dse.system.streams import INTERRUPTED
-from results.stores.files.storage import local
+from results.stores.files.storage import writable
 
 
 @click.command()
@@ -75,7 +75,7 @@ def measure(
     from dse.measuring import asking, summary
 
     if output:
-        local(output)
+        writable(output)
     asked = asking.Asked(quick, asking.numbers(threads), device, power, name)
     found = asking.again(earlier, asked) if earlier else asking.take(asked, None if as_json else True)
     written: list[str] = []
@@ -87,7 +87,7 @@ def measure(
         say_json(summary.record(found) | {"written": written})
     elif found.runs:
         say(summary.text(found))
-        for line in _endings(output, written, earlier):
+        for line in _endings(output, written, earlier, asking.no_machine(found)):
             say(line)
     if interrupted:
         complain(f"interrupted after {len(found.runs)} runs{': they are kept' if written else ''}")
@@ -95,8 +95,8 @@ def measure(
     return NO_ANSWER if found.against and not force else ANSWERED
 
 
-def _endings(output: str | None, written: list[str], earlier: str | None) -> Iterator[str]:
-    """Say what was written, and what to do next."""
+def _endings(output: str | None, written: list[str], earlier: str | None, never: str) -> Iterator[str]:
+    """Say what was written, and what to do next; ``never``: why no machine file can be written of these runs."""
     yield from (f"Wrote {w}" for w in written)
     if output and output in written:
         question = next((w for w in written if w.endswith("-question.toml")), None)
@@ -108,7 +108,9 @@ def _endings(output: str | None, written: list[str], earlier: str | None) -> Ite
         yield "Nothing was written. With -o here.toml, dse writes a machine file, the runs and a first question"
     else:
         runs = earlier or (written[0] if written else None)
-        if runs:
+        if never:
+            yield f"{output} was not written: {never}"
+        elif runs:
             again = f"dse measure --from {runs} -o {output} --force"
             yield f"{output} was not written. To write it with the noise stated in it: {again}"
 

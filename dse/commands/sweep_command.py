@@ -21,7 +21,7 @@ from dse.commands.terminal.options.machine_option import BASELINE_MACHINE, MACHI
 from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import local, named
+from results.stores.files.storage import named, writable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -120,7 +120,7 @@ def sweep(
     if any(Path(p).suffix not in PICTURES for p in pictures):
         raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
     for picture in pictures:
-        local(picture)
+        writable(picture)
     asked = api.load(scenario, machine)
     if pictures:
         _check_picture(asked)

@@ -18,6 +18,7 @@ from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show_tables
 from dse.system.pictures import PICTURES
+from results.stores.files.storage import writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,6 +87,7 @@ def uncertainty(
             raise click.UsageError(
                 f"{name} cannot be written: the name may end in {', '.join(sorted(endings))}"
             )
+        writable(str(name))
     if output is not None:
         sweep_command.check_store(output)
         folder_for(output)

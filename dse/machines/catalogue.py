@@ -29,6 +29,12 @@ _KEYS = (
     *("parameters", "figures", "figures_of", "settings", "fit", "measured"),
 )
 """What stands at the top of a machine file; ``fit`` and ``measured`` are records that no model reads."""
+# what of it is tables: of which type, and what is told where it is something else
+_PARTS: Mapping[str, tuple[type, str]] = {
+    "parameters": (dict, "parameters are a table: write [parameters]"),
+    "figures": (dict, "figures are a table: write [figures]"),
+    "settings": (list, "settings are tables: write [[settings]]"),
+}
 
 
 class MachineError(ValueError):
@@ -113,7 +119,7 @@ def get(name: str) -> Machine:
 
 def _at_setting(machine: Machine, setting: str) -> Machine:
     """Return the machine at the setting of that name; raises UnknownName where it has none such."""
-    menu = {str(s["name"]): s for s in machine.settings if "name" in s}
+    menu = {str(s["name"]): s for s in machine.settings}
     if setting not in menu:
         raise unknown(f"setting of {machine.name}", setting, menu or ["none"])
     found = held.values(machine.parameters, machine.doubts, menu[setting])
@@ -217,14 +223,13 @@ def parse(name: str, text: str) -> Machine:
         raise ValueError("it is a fitted model: name it under model, not under machine")
     stated, menu = data.get("parameters", {}), data.get("settings", [])
     figures = data.get("figures", {})
-    listed = stated or menu or figures or "figures_of" in data
     mistakes: list[str] = []
     _each(dict.fromkeys(data), lambda key, _: _refuse_unknown_key(key), mistakes)
-    if not isinstance(stated, dict) or not isinstance(menu, list) or not listed:
-        mistakes.append("it has no [parameters.NAME] tables with a value, no [figures] and no [[settings]]")
-        raise ValueError(_together(mistakes))
-    if not isinstance(figures, dict):
-        raise ValueError("figures are a table: write [figures]")  # noqa: TRY004
+    unlike = [told for part, (of, told) in _PARTS.items() if not isinstance(data.get(part, of()), of)]
+    if not (unlike or stated or menu or figures or "figures_of" in data):
+        unlike = ["it has no [parameters.NAME] tables with a value, no [figures] and no [[settings]]"]
+    if unlike:
+        raise ValueError(_together(mistakes + unlike))
     evidence, year, shown, fit = "", None, dict[str, Value](), dict[str, Any]()
     with _noted(mistakes):
         evidence = values.kind(data.get("evidence", ""))
@@ -348,15 +353,22 @@ def _year(year: Any) -> int | None:
 
 
 def _setting_of_file(place: int, entry: Any) -> Mapping[str, Any]:
+    """Read a setting; one without a name is called by its number, as among those that a question states."""
     if not isinstance(entry, dict):
-        raise ValueError("settings are tables: write [[settings]]")  # noqa: TRY004
-    # other keys are notes
-    misspelt = [k for k in entry if k not in settings.QUANTITIES and did_you_mean(k, settings.QUANTITIES)]
-    if misspelt:
-        near = did_you_mean(misspelt[0], settings.QUANTITIES)
-        raise ValueError(f"settings[{place}] has no {misspelt[0]!r}{near}")
+        raise ValueError(_PARTS["settings"][1])  # noqa: TRY004
+    strange = [k for k in entry if k not in settings.KEYS]
+    if strange:
+        near = did_you_mean(strange[0], settings.KEYS) or f"; a setting has {', '.join(settings.KEYS)}"
+        raise ValueError(f"settings[{place}] has no {strange[0]!r}{near}")
+    name = entry.get("name", str(place + 1))
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(
+            f'settings[{place}]: name = {name!r} is no name; write a text, such as "{place + 1}"'
+        )
+    if not isinstance(entry.get("doubts", {}), dict):
+        raise ValueError(f'settings[{place}]: doubts are a table: write doubts = {{ core_voltage = "…" }}')  # noqa: TRY004
     try:
-        found = settings.read(entry)
+        found = settings.read({"name": name} | entry)
     except ValueError as error:
         raise ValueError(f"settings[{place}]: {error}") from None
     for k in found.keys() & settings.QUANTITIES.keys():

@@ -113,8 +113,8 @@ def parameters(
 
     ``flop``: the figure whose flops are meant by ``time_per_flop`` (``rate`` says which by default). ``stated``:
     parameters (SI) that are known: they are left out, and others follow from them. What lacks a figure is left out;
-    without any power only times follow. Raises ValueError where ``flop`` is not a figure here, and where the idle power
-    is above the design power.
+    without any power only times follow. Raises ValueError where ``flop`` is not a figure here, where the design power
+    is 0, and where the idle power is above it.
     """
     made = _Made(stated or {})
     if flop and flop not in RATES:
@@ -204,6 +204,8 @@ def _power_shares(figures: Figures, stated: Mapping[str, float]) -> _Power | Non
         design, whole = share, of_node
     else:
         return None
+    if not design:
+        raise ValueError(f"{whole} = 0 W: nothing runs without power; write its power, or leave it out")
     if idle > design:
         raise ValueError(f"idle_power = {idle:g} W is above {whole} = {design:g} W")
     constant = min(stated.get("constant_power", (idle + design) / 2), design)

@@ -9,6 +9,8 @@ from dse.models.platforms.dvfs_energy import SETTING
 from dse.quantities import to_si
 
 QUANTITIES = {q.name: q for q in SETTING}
+KEYS = ("name", *QUANTITIES, "source", "doubts", "notes", "role", "row")
+"""What a setting may state: its name, its quantities, and what is known of them, which no model reads."""
 
 
 def read(entry: Mapping[str, Any]) -> dict[str, Any]:

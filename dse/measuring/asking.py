@@ -157,9 +157,8 @@ def save(found: Measured, output: str, *, force: bool, earlier: str | None = Non
         written.append(runs)
     if found.against and not force:
         return written
-    absent = [n for n in _FEWEST if n not in {f.name for f in found.times}]
-    if absent:
-        raise MeasuringError(f"{runs}: there is no machine without {' and '.join(absent)}: measure it whole")
+    if told := no_machine(found):
+        raise MeasuringError(f"{runs}: {told}")
     question = machine.with_name(f"{machine.stem}-question.toml")
     write_text(machine, writing.machine_file(found, runs.name, text))
     written.append(machine)
@@ -167,6 +166,12 @@ def save(found: Measured, output: str, *, force: bool, earlier: str | None = Non
         write_text(question, writing.question(found, f"./{machine.name}"))
         written.append(question)
     return written
+
+
+def no_machine(found: Measured) -> str:
+    """Say why runs make no machine file, noisy or not; "" where they have the times that any needs."""
+    absent = [n for n in _FEWEST if n not in {f.name for f in found.times}]
+    return f"there is no machine without {' and '.join(absent)}: measure it whole" if absent else ""
 
 
 def _free(path: Path) -> Path:

@@ -17,6 +17,10 @@ from dse.system.records import dataclass
 MACHINE_PREFIX = "machine."
 
 
+class NoMapping(TypeError):
+    """What equations return is no mapping of names to numbers; the message says what it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelLimit:
     """A limit that belongs to a model: the equations return a ratio under this name that must be at most 1.
@@ -168,6 +172,22 @@ def left_out(model: Model) -> str:
     return f"{spared.told}: the machine has no {' and no '.join(spared.parameters)}"
 
 
+def unstated(model: Model, stated: Container[str]) -> set[str]:
+    """Return the optional numbers that a question does not state, for want of which a limit may be absent.
+
+    ``stated``: names of all that it states. What is given in place of another, and what makes it another model, is not
+    among them.
+    """
+    instead = {n for group in model.one_of if any(o in stated for o in group) for n in group}
+    absent = {n for n, q in model.parameters().items() if q.optional and not q.choices and n not in stated}
+    return absent - instead.union(model.further)
+
+
+def not_returned(model: Model, kind: str, name: str) -> str:
+    """Say of a metric or limit (``kind``) that the equations should return it, and do not."""
+    return f"model {model.name} declares {kind} {name}, and its equations do not return it"
+
+
 def refuse_left_out(model: Model, names: Iterable[str]) -> None:
     """Raise UnknownName for the first of these metrics that is left out since the machine lacks what it needs."""
     spared = model.spared
@@ -213,13 +233,17 @@ def _evaluated_metrics(
     inputs = {n: v for n, v in values.items() if not n.startswith(MACHINE_PREFIX)}
     counted = {"flop": 1.0, "word": 1.0, "message": 1.0, "instruction": 1.0, "byte": 1.0} | dict(labels)
     try:
-        return model.equations(Space(machine=Space(**machine), **inputs, **counted))
+        found = model.equations(Space(machine=Space(**machine), **inputs, **counted))
     except (TypeError, ValueError) as problem:
         if isinstance(problem, ArithmeticError) or not _refused(problem, values):
             raise
         from dse.models.arithmetic import CannotTake  # with NumPy
 
         raise CannotTake(f"{type(problem).__name__}: {problem}") from problem
+    if not isinstance(found, Mapping):
+        what = "nothing" if found is None else f"a {type(found).__name__}"
+        raise NoMapping(f"the equations return {what}, not a mapping of names to numbers")
+    return found
 
 
 def _refused(problem: Exception, values: Mapping[str, Any]) -> bool:

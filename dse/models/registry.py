@@ -6,6 +6,7 @@ are found in the same way: an offer says where a model is, ``get`` imports it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import chain
@@ -17,7 +18,7 @@ from dse.models.platforms import clock
 from dse.models.platforms.dvfs_energy import CIRCUIT
 from dse.models.shared import economics
 from dse.names import unknown
-from dse.quantities import Quantity
+from dse.quantities import Quantity, UnitError, kind
 
 _BUILT_IN = {
     "nbody": "dse.models.algorithms.nbody:NBODY",
@@ -36,6 +37,8 @@ _BUILT_IN = {
     "transformer_training": "dse.models.transformers.transformer_training:TRANSFORMER_TRAINING",
     "transformer_inference": "dse.models.transformers.transformer_inference:TRANSFORMER_INFERENCE",
 }
+_NAME = re.compile(r"\w[\w.+-]*")
+"""What the name of a model looks like: it stands in scenarios, in commands and in names of files."""
 _COMMON = (*CIRCUIT, *clock.MACHINE, *economics.MACHINE)
 _registered: dict[str, Model] = {}
 
@@ -96,7 +99,7 @@ def _model_by_name(name: str) -> Model:
         raise plugins.broken(offered[0], f"{packages} offer a model of that name")
     model = plugins.load(offered[0])
     try:
-        _refuse_unlike_inputs(model, _own_parameters())
+        _refuse_wrong_declarations(model, _own_parameters())
     except ValueError as problem:
         raise plugins.broken(offered[0], str(problem)) from problem
     return model
@@ -128,14 +131,14 @@ def broken() -> tuple[str, ...]:
 def register(model: Model) -> None:
     """Make a model of your own available by its name.
 
-    Raises TypeError for what is not a Model; ValueError where another model has the name, where it declares one name
-    twice, or where it declares a known machine parameter in another unit.
+    Raises TypeError for what is not a Model; ValueError where another model has the name, where its name is none, where
+    it declares one name twice, a unit that does not exist, or a known machine parameter in another unit.
     """
     if not isinstance(model, Model):
         raise TypeError(f"a model is a dse.models.Model, not {type(model).__name__}")
     if model.name in names() and get(model.name) is not model:
         raise ValueError(f"there is already a model called {model.name!r}")
-    _refuse_unlike_inputs(model, machine_parameters())
+    _refuse_wrong_declarations(model, machine_parameters())
     _registered[model.name] = model
 
 
@@ -169,7 +172,15 @@ def _declared(models: Iterable[str]) -> dict[str, Quantity]:
     return known
 
 
-def _refuse_unlike_inputs(model: Model, known: Mapping[str, Quantity]) -> None:
+def _refuse_wrong_declarations(model: Model, known: Mapping[str, Quantity]) -> None:
+    if not (isinstance(model.name, str) and _NAME.fullmatch(model.name)) or model_files.is_file(model.name):
+        right = "write letters, digits, - and _, such as my_model"
+        raise ValueError(f"{model.name!r} is not a name of a model; {right}")
+    for q in (*model.inputs, *model.machine, *model.metrics):
+        try:
+            kind(q.unit)
+        except UnitError as problem:
+            raise ValueError(f"model {model.name!r} declares {q.name} in {q.unit!r}: {problem}") from problem
     inner = [q.name for q in (*model.inputs, *model.metrics)] + [x.name for x in model.limits]
     doubled = sorted({n for n in inner if inner.count(n) > 1})
     if doubled:

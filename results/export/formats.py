@@ -18,7 +18,7 @@ from results import axes, designs, flat, plot
 from results.along_fronts.variable_names import FRONT
 from results.export import documents, netcdf, parquet, table
 from results.export.reading import NEEDED, NETCDF
-from results.stores.files.storage import local, write_text
+from results.stores.files.storage import local, writable, write_text
 from results.stores.files.trouble import StoreError, explained
 from results.uncertainty import worlds
 from scenarios.uncertainty.chances import AXIS
@@ -89,6 +89,7 @@ def check(path: str | os.PathLike[str], columns: Iterable[str] | None = None) ->
     package = "h5netcdf" if ending in NETCDF else PACKAGES.get(ending)
     if package is not None and importlib.util.find_spec(package) is None:
         raise ExportError(f"writing {target} needs {package}: {NEEDED}")
+    writable(target)
 
 
 def _columns_for_format(dataset: xr.Dataset, names: Iterable[str] | None, ending: str) -> tuple[Column, ...]:

@@ -32,9 +32,9 @@ def names(reader: Reader, key: str, table: Table, path: str, q: Quantity | None)
         _note_rows(reader, key, table, files, right)
         return None
     first = {name: row for row, name in reversed(list(enumerate(found)))}
-    # each name once, at the first line where it stands
+    # each name once, at the first line where it stands; what could not be read was told already
     known = [
-        axes.is_name(reader, f"{key}, {table.line(row)}", n, q)
+        not unusable(n) and axes.is_name(reader, f"{key}, {table.line(row)}", n, q)
         for n, row in sorted(first.items(), key=lambda item: item[1])
     ]
     return found if all(known) else None

@@ -203,6 +203,8 @@ def _table_from_file(
     if not sheet.lines and not sheet.faults:
         right = f"write {csv_files.HEADER}, and one line for each row below it"
         findings.add(place, f"{path} has no rows", right)
+        if not sheet.heads:
+            return None
     elif len(sheet.lines) > MOST_TABLE_ROWS:
         findings.add(place, f"{path} has {len(sheet.lines)} rows", f"keep to {MOST_TABLE_ROWS:.0e} of them")
     at = places or {p: f"{key}.columns.{shown(p) if '.' in p else p}" for p in columns}
@@ -232,9 +234,10 @@ def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Finding
         for line, t in zip(sheet.lines, texts, strict=True)
         if (not is_number(t) if counted else unusable(t))
     ]
+    what = "finite number" if counted or any(map(is_number, texts)) else "name"
     for line, text in bad[:TOLD]:
-        told = f"{shown(text)} is not a finite number" if text else "the cell is empty"
-        findings.add(at, f"{file} line {line}: {told}", _what_to_write(text, head))
+        told = f"{shown(text)} is not a {what}" if text else "the cell is empty"
+        findings.add(at, f"{file} line {line}: {told}", _what_to_write(text, head, what))
     _and_more(findings, at, file, len(bad))
     if not counted:
         return Cells(tuple(texts)) if len(bad) < len(texts) else None
@@ -245,14 +248,14 @@ def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Finding
     return Cells(sound, unit)
 
 
-def _what_to_write(text: str, head: str) -> str:
-    """Say what would be right in place of a cell that is no number."""
+def _what_to_write(text: str, head: str, what: str) -> str:
+    """Say what would be right in place of a cell that is not ``what`` its column holds."""
     if _DECIMAL_COMMA.fullmatch(text):
         return f"write decimals with a point: {text.replace(',', '.')}"
     number, _, rest = text.partition(" ")
     if rest and is_number(number):
         return f"write the number alone: a unit stands in the header, {shown(f'{name_and_unit(head)[0]} [{rest}]')}"
-    return f"column {shown(head)} needs a number in every row"
+    return f"column {shown(head)} needs a {what.removeprefix('finite ')} in every row"
 
 
 def _few_names(texts: Sequence[str]) -> tuple[str, ...]:

@@ -136,7 +136,7 @@ def _checked_setting(entry: Mapping[str, Any], findings: Findings, key: str) -> 
         except UnitError as error:
             findings.add(f"{key}.{name}", str(error), "write a number, or text with a unit")
             continue
-        if q is None and not isinstance(value, str):
+        if q is None and not (isinstance(value, str) and name in menu.KEYS):
             known_names = ["name", *menu.QUANTITIES]
             findings.unknown(f"{key}.{name}", "number of a setting", name, known_names)
         elif q is not None and not q.minimum <= found[name] <= q.maximum:

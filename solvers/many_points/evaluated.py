@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.system.arrays import Bools
 from dse.system.records import dataclass
-from formulations import evaluation, handover
+from formulations import evaluation, failures, handover
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
 from formulations.handover import ARITHMETIC
@@ -141,6 +141,8 @@ class Evaluated(OverGrid):
         try:
             with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
                 at = evaluation.metrics(question, {})
+                if lost := evaluation.no_numbers(question, at):
+                    raise FloatingPointError(failures.no_number(lost))
                 found = _judgement_of(question, at, evaluation.ratios(question, {}, at))
         except ARITHMETIC as problem:  # the points at which it happens are answered (and fail) one by one
             sides = [s.stop - s.start for s in piece]

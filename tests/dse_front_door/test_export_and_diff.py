@@ -163,3 +163,28 @@ def test_diff_of_answers_and_of_stores(files: Path):
     found = typed("diff", files / "one.zarr", files / "two.zarr")
     assert found.exit_code == 1
     assert "1 of 3 values" in found.output
+
+
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        ("dse.fronts.front.find", ("front", "front.toml", "x.json")),
+        ("dse.fronts.front.find", ("front", "front.toml", "x.csv")),
+        ("dse.reporting.exporting.dataset_of", ("export", "one.toml", "x.csv")),
+        ("results.export.reading.opened", ("report", "one.toml", "x.html")),
+        ("dse.api.compare", ("compare", "one.toml", "x.html")),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(
+    work: str, words: tuple[str, str, str], files: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def worked(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(work, worked)
+    (files / "file").write_text("")
+    command, asked, output = words
+    told = typed(command, files / asked, "-o", files / "file" / output)
+    assert told.exit_code == 2
+    assert "a part of the path is a file, not a directory" in told.stderr
+    assert not list(files.glob(".*"))

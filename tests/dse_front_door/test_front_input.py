@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import dse
 from dse.cli import main
+from dse.fronts import front
 from results.export.jsonable import to_json
 from results.stores.files.trouble import StoreError
 from scenarios import ScenarioError
@@ -52,8 +53,17 @@ def test_two_objectives_are_suggested_that_the_model_has(asked: dict[str, Any], 
         dse.front(one)
 
 
-def test_a_front_is_shown_where_its_file_cannot_be_written(tmp_path: Path):
-    (tmp_path / "file").touch()
+def test_a_front_is_shown_where_its_file_cannot_be_written_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A file takes the name of its folder while the front is sought."""
+    find = front.find
+
+    def found(*asked: Any, **by: Any) -> Any:
+        (tmp_path / "file").touch()
+        return find(*asked, **by)
+
+    monkeypatch.setattr(front, "find", found)
     outputs = ("-o", str(tmp_path / "front.md"), "-o", str(tmp_path / "file" / "front.png"))
     done = CliRunner().invoke(main, ("front", "nbody_energy_time_front", "--points", "2", *outputs))
     assert done.exit_code == 2

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from dse import machines, models
+from dse.cli import main
 
 PROCESSORS = {
     "intel-sandy-bridge-2687w": (150.0, 396.80, 2.645),
@@ -181,3 +183,42 @@ def test_a_misspelt_number_of_a_setting_is_a_mistake(tmp_path: Path):
     file.write_text('title = "mine"\n[[settings]]\nname = "slow"\nrole = "test"\ncore_freqency = "1 GHz"\n')
     with pytest.raises(machines.MachineError, match=r"settings\[0\] has no 'core_freqency'.*core_frequency"):
         machines.get(str(file))
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("foo = 1", r"settings\[0\] has no 'foo'; a setting has name, core_frequency, .*, source, doubts"),
+        ("sauce = 'a guess'", r"settings\[0\] has no 'sauce'; did you mean 'source'"),
+        ("name = 3", r"settings\[0\]: name = 3 is no name; write a text, such as \"1\""),
+        ("name = ' '", r"settings\[0\]: name = ' ' is no name"),
+        ("doubts = 'many'", r"settings\[0\]: doubts are a table"),
+    ],
+)
+def test_what_nothing_reads_of_a_setting_is_a_mistake(setting: str, said: str, tmp_path: Path):
+    with pytest.raises(machines.MachineError, match=said):
+        machines.get(written(tmp_path, f"[[settings]]\n{setting}\n"))
+
+
+def test_a_setting_without_a_name_is_called_by_its_number(tmp_path: Path):
+    file = written(tmp_path, "[[settings]]\ncore_frequency = '1 GHz'\n[[settings]]\nname = 'fast'\n")
+    assert [s["name"] for s in machines.get(file).settings] == ["1", "fast"]
+    told = CliRunner().invoke(main, ["machines", file])
+    assert told.exit_code == 0
+    assert "1 GHz" in told.output
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("parameters = 'x'\n", r"parameters are a table: write \[parameters\]"),
+        ("settings = 'x'\n", r"settings are tables: write \[\[settings\]\]"),
+        ("parameters = ''\nsettings = {}\n", "2 mistakes"),
+        ("figures = 'x'\nparameters = 'x'\n", "2 mistakes"),
+    ],
+)
+def test_a_part_that_is_no_table_is_told_as_that(text: str, said: str, tmp_path: Path):
+    figures = "" if "figures" in text else "[figures]\npeak_fp32 = '1 TFLOPS'\n"
+    with pytest.raises(machines.MachineError, match=said) as told:
+        machines.get(written(tmp_path, text + figures))
+    assert "it has no" not in str(told.value)

@@ -37,6 +37,7 @@ SOURCES = FOLDER / "sources"
             '[figures]\nidle_power = "3 W"\nthermal_design_power = "2 W"',
             "idle_power = 3 W is above thermal_design_power = 2 W",
         ),
+        ('[figures]\nthermal_design_power = "0 W"', "thermal_design_power = 0 W: nothing runs without power"),
         (
             '[figures]\nidle_power = "3 W"\nnode_power = "4 W"\nprocessors_per_node = 2',
             "idle_power = 3 W is above node_power/processors_per_node = 2 W",

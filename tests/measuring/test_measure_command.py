@@ -122,3 +122,27 @@ def test_runs_that_did_nothing_make_no_machine(runs: Path, tmp_path: Path):
     assert done.exit_code == 2
     assert "no machine without time_per_flop and time_per_byte: measure it whole" in done.stderr
     assert dse_("measure", "--from", tmp_path / "idle.csv").exit_code == 0
+
+
+def test_no_command_is_named_that_cannot_write_a_machine(runs: Path, tmp_path: Path):
+    """Ctrl-C came before any byte of memory was moved, say."""
+    found = runs.read_text().replace("condition others = 0.0", "condition others = 0.5")
+    kept = [line for line in found.splitlines() if line.startswith(("#", "kernel", "polynomial"))]
+    (tmp_path / "some.csv").write_text("\n".join(kept) + "\n")
+    done = dse_("measure", "--from", tmp_path / "some.csv", "-o", tmp_path / "some.toml")
+    assert done.exit_code == 3
+    assert "was not written: there is no machine without time_per_byte: measure it whole" in done.output
+    assert "--force" not in done.output
+
+
+def test_a_machine_file_that_cannot_be_written_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def take(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(asking, "take", take)
+    (tmp_path / "file").write_text("")
+    done = dse_("measure", "--quick", "-o", tmp_path / "file" / "here.toml")
+    assert done.exit_code == 2
+    assert "a part of the path is a file, not a directory" in done.stderr

@@ -83,6 +83,15 @@ def test_registration_refuses_what_would_contradict():
     other = Quantity("time_per_flop", "γ", "s", "a time")
     with pytest.raises(ValueError, match=r"machine\.time_per_flop in 's', others in 's/flop'"):
         models.register(replace(nbody, name="odd", machine=(other,)))
+    unknown = Quantity("time", "T", "sekunde", "a time")
+    with pytest.raises(ValueError, match="'odd' declares time in 'sekunde': unknown unit 'sekunde'"):
+        models.register(replace(nbody, name="odd", metrics=(unknown,)))
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "a/b", "-a", "mine.toml", "a\nb", 3])
+def test_what_cannot_stand_in_a_scenario_is_not_the_name_of_a_model(name: object):
+    with pytest.raises(ValueError, match="is not a name of a model; write letters, digits"):
+        models.register(replace(models.get("nbody"), name=name))
 
 
 @pytest.mark.parametrize("name", models.names())

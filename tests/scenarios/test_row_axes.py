@@ -129,6 +129,8 @@ def test_all_faults_of_a_table_are_told_at_once_with_their_lines(tmp_path: Path)
     assert "has no column" in faults(tmp_path, "n,time\n1,2\n")
     assert "2 columns" in faults(tmp_path, "n,T [s],T [ms]\n1,2,3\n")
     assert "has no rows" in faults(tmp_path, "n,T\n")
+    # nothing is said of the columns of a file without any
+    assert "1 mistake in" in faults(tmp_path, "")
     assert "has no rows" in faults(tmp_path, "")
     assert "not UTF-8" in faults_of_bytes(tmp_path, b"n,T\n1,\xff\n")
 
@@ -192,6 +194,14 @@ def test_machines_in_a_table_are_those_of_the_catalogue(tmp_path: Path):
     (tmp_path / "own.toml").write_text("")
     with pytest.raises(ScenarioError, match="machine files can stand in values and paths"):
         of_table(tmp_path, "m,n\njaketown,1e4\n./own.toml,1e5\n", **text)
+    with pytest.raises(ScenarioError) as told:
+        of_table(tmp_path, "m,n\nbalanced,1e5\n,1e5\njaketwon,1e5\n", **text)
+    first, second = told.value.problems
+    assert (first.wrong, first.right) == (
+        "points.csv line 3: the cell is empty",
+        'column "m" needs a name in every row',
+    )
+    assert 'there is no machine "jaketwon"' in second.wrong
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dse
-from dse.models.model import Model
+from dse.models.model import Model, ModelLimit
 from dse.quantities import Quantity
 from results.solution import Status
 from scenarios import ScenarioError
@@ -22,10 +22,20 @@ INPUTS = (
 DECIDE = {"x": {"min": 0.5, "max": 10}, "n": {"min": 1, "max": 12}}
 
 
-def registered(name: str, equations: Any, metrics: tuple[str, ...] = ("cost",)) -> str:
+FITS = ModelLimit("fits", "x <= 2", "it fits", "me")
+ROOM = Quantity("room", "r", "", "room", "me", optional=True)
+
+
+def registered(
+    name: str,
+    equations: Any,
+    metrics: tuple[str, ...] = ("cost",),
+    limits: tuple[ModelLimit, ...] = (),
+    machine: tuple[Quantity, ...] = (),
+) -> str:
     own = tuple(Quantity(m, m, "", m, minimum=-math.inf) for m in metrics)
     dse.register(
-        Model(name, "t", "me", machine=(), limits=(), equations=equations, metrics=own, inputs=INPUTS)
+        Model(name, "t", "me", machine, limits=limits, equations=equations, metrics=own, inputs=INPUTS)
     )
     return name
 
@@ -179,3 +189,59 @@ def test_a_metric_that_is_declared_and_not_returned_is_a_mistake_where_it_is_ask
     ) as caught:
         dse.solve({**asked, "limits": {"power": {"max": 1}}})
     assert caught.value.problems[0].key == "limits.power"
+
+
+FORGETS = "declares limit fits, and its equations do not return it"
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("forgets", {"decide": DECIDE}),
+        ("forgets_at_a_point", {"given": {"x": 1, "n": 2}}),
+        ("forgets_in_a_sweep", {"given": {"n": 2}, "sweep": {"x": {"path": "given.x", "values": [1, 2]}}}),
+    ],
+)
+def test_a_limit_that_is_declared_and_not_returned_is_a_mistake(name: str, changes: dict[str, Any]):
+    """It would be dropped, and a design that breaks it called optimal."""
+    registered(name, lambda g: {"cost": g.x + g.n}, limits=(FITS,))
+    asked = {"model": name, "objective": {"minimize": "cost"}} | changes
+    with pytest.raises(ScenarioError, match=FORGETS) as caught:
+        (dse.sweep if "sweep" in changes else dse.solve)(asked)
+    assert caught.value.problems[0].key == "model"
+
+
+def looks_and_forgets(g: Any) -> dict[str, Any]:
+    return {"cost": g.x + (1.0 if float(g.n) > 3 else 2.0)}
+
+
+def test_a_black_box_that_forgets_a_limit_has_no_answer():
+    name = registered("looks_and_forgets", looks_and_forgets, limits=(FITS,))
+    asked: dict[str, Any] = {"model": name, "objective": {"minimize": "cost"}}
+    for part in ({"decide": DECIDE}, {"given": {"x": 1, "n": 2}}):
+        found = dse.solve(asked | part, trials=20)
+        assert found.status is Status.ERROR
+        assert FORGETS in found.message
+
+
+def in_a_room(g: Any) -> dict[str, Any]:
+    return {"cost": 1 / g.x + g.n} | ({"fits": g.x / g.machine.room} if hasattr(g.machine, "room") else {})
+
+
+def test_a_limit_may_be_absent_where_the_machine_does_not_state_what_it_needs():
+    name = registered("in_a_room", in_a_room, limits=(FITS,), machine=(ROOM,))
+    asked: dict[str, Any] = {"model": name, "objective": {"minimize": "cost"}, "decide": DECIDE}
+    assert dse.solve(asked).variables["x"] == pytest.approx(10.0)
+    assert dse.solve(asked | {"machine": {"room": 2}}).variables["x"] == pytest.approx(2.0)
+    name = registered("never_in_a_room", lambda g: {"cost": g.x + g.n}, limits=(FITS,), machine=(ROOM,))
+    with pytest.raises(ScenarioError, match=FORGETS):
+        dse.solve(asked | {"model": name})
+
+
+@pytest.mark.parametrize(("returned", "what"), [([1, 2], "a list"), (None, "nothing")])
+@pytest.mark.parametrize("changes", [{"decide": DECIDE}, {"given": {"x": 1, "n": 2}}])
+def test_equations_that_return_no_mapping_are_a_mistake(returned: Any, what: str, changes: dict[str, Any]):
+    name = registered(f"returns_{what[-4:]}_{'_'.join(changes)}", lambda g: returned)
+    with pytest.raises(ScenarioError, match=f"the equations return {what}, not a mapping") as caught:
+        dse.solve({"model": name, "objective": {"minimize": "cost"}} | changes)
+    assert [p.key for p in caught.value.problems] == ["model"]

@@ -178,3 +178,25 @@ def test_what_is_decided_or_knows_no_arrays_goes_another_way(monkeypatch: pytest
     }
     assert paths.chosen(scenarios.grid(dse.load(asked))).path is None
     assert dse.sweep(asked, progress=False).time.values.tolist() == [1.0, 1.0, 6.0, 8.0]
+
+
+FREE = dict.fromkeys(("energy_per_flop", "energy_per_byte", "constant_power", "usable_power"), 0)
+WITHOUT_POWER: dict[str, Any] = {
+    "model": "roofline",
+    "machine": {"time_per_flop": 1e-9, "time_per_byte": 1e-9} | FREE,
+    "given": {"flops": 1e12, "intensity": 4},
+}
+
+
+@pytest.mark.parametrize(
+    "asked", [{"objective": {"minimize": "energy"}}, {"limits": {"energy": {"max": 1}}}], ids=str
+)
+def test_what_is_asked_for_and_is_no_number_is_an_error_at_a_point_and_in_a_block(asked: dict[str, Any]):
+    """No energy under a power of 0 takes no end, and an endless time at no power has no energy."""
+    found = dse.solve(WITHOUT_POWER | asked)
+    assert found.status == "error"
+    assert "energy is no number" in found.message
+    axis = {"cap": {"path": "machine.usable_power", "values": [0.0, 1.0]}}
+    swept = dse.sweep(WITHOUT_POWER | asked | {"sweep": axis})
+    words = swept.status.attrs["flag_meanings"].split()
+    assert [words[code] for code in swept.status.values] == ["error", "evaluated"]

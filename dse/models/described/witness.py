@@ -11,12 +11,13 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 from dse.models import arithmetic
-from dse.models.model import Model, evaluate
+from dse.models.model import Model, NoMapping, evaluate, unstated
 from dse.models.shared.spaces import Space
 from dse.system.records import dataclass
 
@@ -100,13 +101,15 @@ class Seen:
     """What one run of equations on witnesses showed.
 
     ``refusal``: why they are not plain arithmetic, empty where they are. ``fault``: what no numbers would mend: a name
-    that does not exist, an input that the model does not declare, recursion without an end. ``metrics``: what they
-    return; None where they did not come to an end.
+    that does not exist, an input that the model does not declare, recursion without an end, no mapping of names.
+    ``metrics``: what they return; None where they did not come to an end. ``forgotten``: declared limits that they do
+    not return, also where all that is optional is stated.
     """
 
     refusal: str = ""
     fault: str = ""
     metrics: frozenset[str] | None = None
+    forgotten: tuple[str, ...] = ()
 
 
 def seen_of(model: Model, values: Mapping[str, Any], free: Iterable[str]) -> Seen:
@@ -118,23 +121,47 @@ def seen_of(model: Model, values: Mapping[str, Any], free: Iterable[str]) -> See
     varying = {name: Witness(seen) for name in free}
     if not varying:
         return Seen()
-    fault, metrics = "", None
+    fault, metrics, forgotten = "", None, tuple[str, ...]()
     try:
         metrics = frozenset(evaluate(model, {**values, **varying}))
+        forgotten = _never_returned(model, {**values, **varying}, metrics)
     except NotArithmetic:
         pass
     except (Exception, SystemExit) as problem:  # a stranger's code may raise anything
-        text = f"{type(problem).__name__}: {problem}"
+        text = str(problem) if isinstance(problem, NoMapping) else f"{type(problem).__name__}: {problem}"
         if not seen and _is_fault(problem):
             fault = text + line_of_equations(problem.__traceback__)
         seen.append(text)
-    return Seen(seen[0][:LONGEST_WITNESS] if seen else "", fault, metrics)
+    return Seen(seen[0][:LONGEST_WITNESS] if seen else "", fault, metrics, forgotten)
+
+
+def returned_of(model: Model, values: Mapping[str, Any]) -> Seen:
+    """Say what a model's equations return at ``values``, where nothing varies, and which faults they have.
+
+    They are run on witnesses all the same: a simulator is not started.
+    """
+    return replace(
+        seen_of(model, values, [n for n, v in values.items() if not isinstance(v, str)]), refusal=""
+    )
+
+
+def _never_returned(model: Model, values: Mapping[str, Any], returned: frozenset[str]) -> tuple[str, ...]:
+    """Return the declared limits that are not returned, also where all that is optional is stated."""
+    lacking = tuple(x.name for x in model.limits if x.name not in returned)
+    absent = unstated(model, values) if lacking else ()
+    if not absent:
+        return lacking
+    try:
+        found = evaluate(model, {**values, **{n: Witness([]) for n in absent}})
+    except (Exception, SystemExit):  # what they would return is not known
+        return ()
+    return tuple(n for n in lacking if n not in found)
 
 
 def _is_fault(problem: BaseException) -> bool:
     """Whether equations raise it whatever their numbers are."""
     undeclared = isinstance(problem, AttributeError) and isinstance(problem.obj, Space)
-    return undeclared or isinstance(problem, NameError | RecursionError)
+    return undeclared or isinstance(problem, NameError | RecursionError | NoMapping)
 
 
 def refusal(model: Model, values: Mapping[str, Any], free: Iterable[str]) -> str:

@@ -61,6 +61,26 @@ def local(path: Place) -> Path:
     return Path(text)
 
 
+def writable(path: Place) -> Path:
+    """Return the path of a file that will be written after some work; StoreError at once where none can stand there.
+
+    A file is made where it will be, or in the nearest folder that is there, and removed.
+    """
+    target = local(path)
+    with explained(target, "write"):
+        _refuse_folder(target)
+        folder = next(p for p in target.absolute().parents if p.exists())
+        trial = folder / f".{uuid.uuid4().hex}.partial"
+        trial.touch(exist_ok=False)
+        trial.unlink()
+    return target
+
+
+def _refuse_folder(target: Path) -> None:
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+
+
 @contextmanager
 def replacing(path: Place, what: str = "write") -> Iterator[Path]:
     """Give a name to write to, which replaces ``path`` once all is written, and is removed where that fails.
@@ -70,8 +90,7 @@ def replacing(path: Place, what: str = "write") -> Iterator[Path]:
     target = local(path)
     writing = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
     with explained(target, what):
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+        _refuse_folder(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield writing
