@@ -130,10 +130,16 @@ def guarded(where: str, points: int = 1, expected: tuple[type[Exception], ...] =
 
 def side_by_side(task: Callable[[Item], None], items: Iterable[Item], threads: int) -> None:
     """Do a task for every item, in threads that count into the same tally; raises what a task raises."""
+    every = list(items)
+    if min(threads, len(every)) <= 1:
+        # to start a thread takes longer than many a task
+        for item in every:
+            copy_context().run(task, item)
+        return
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(threads) as crowd:
-        for done in [crowd.submit(copy_context().run, task, item) for item in items]:
+        for done in [crowd.submit(copy_context().run, task, item) for item in every]:
             done.result()
 
 
