@@ -230,15 +230,19 @@ def _draw_lines(
         curves = [
             (axes.value_label(dataset[other], i), shown.isel({other: i})) for i in range(dataset.sizes[other])
         ]
-    rows = axes.counts_rows(dataset[along])
+    # nothing lies between two rows of a table, or two names
+    apart = axes.counts_rows(dataset[along]) or axes.is_text(dataset[along])
     for (text, curve), (colour, marker, dash) in zip(curves, LINES, strict=False):
-        style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "none" if rows else dash}
+        style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "none" if apart else dash}
         style |= {"markersize": 5, "zorder": 3}
         panel.plot(places, curve.values * vertical.factor, label=text or "_nolegend_", **style)
         if fan:
             at = {} if other is None else {other: dataset[other].values.tolist().index(curve[other].item())}
             ends = [_answered_only(dataset, n).isel(at).values * vertical.factor for n in (LOW, HIGH)]
-            panel.fill_between(places, *ends, color=colour, alpha=0.15, linewidth=0, label=FAN, zorder=1)
+            if apart:
+                panel.vlines(places, *ends, color=colour, alpha=0.3, linewidth=4, label=FAN, zorder=1)
+            else:
+                panel.fill_between(places, *ends, color=colour, alpha=0.15, linewidth=0, label=FAN, zorder=1)
     swept = other if other in dataset["status"].dims else None
     hatch_stretches(drawing.hatches, panel, dataset, swept, axes.edges(places, horizontal.log))
     panel.set_xlim(*_span(places, horizontal))

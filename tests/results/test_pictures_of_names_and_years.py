@@ -47,6 +47,17 @@ def test_a_map_of_choices_has_a_colour_for_each_name() -> None:
     assert len(figure.axes) == 1
 
 
+def test_names_along_an_axis_are_not_joined() -> None:
+    """As if something lay between two machines; numbers are."""
+    asked = {"model": "roofline", "given": {"flops": 1e12}, "objective": {"minimize": "energy"}}
+    machines = {"path": "machine", "values": MACHINES}
+    intensities = {"path": "intensity", "values": [1, 2, 4]}
+    by_name = dse.sweep(asked | {"given": {"flops": 1e12, "intensity": 4}, "sweep": {"platform": machines}})
+    by_number = dse.sweep(asked | {"machine": MACHINES[0], "sweep": {"intensity": intensities}})
+    styles = [{line.get_linestyle() for line in plot.sweep(d).axes[0].lines} for d in (by_name, by_number)]
+    assert styles == [{"None"}, {"-"}]
+
+
 @pytest.mark.parametrize(
     ("ends", "unit", "ticks"),
     [
