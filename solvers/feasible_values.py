@@ -160,6 +160,7 @@ def _needed(block: Block, points: Points, conflict: Collection[str], key: RowKey
         return np.zeros(points.size, bool)
     loose = _without_ends(question, conflict, key.name)
     first, which = divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})
+    which = np.broadcast_to(which, points.shape)
     sign = 1.0 if key.side == "min" else -1.0
     farthest = np.full(first.size, np.inf)
     for k, point in enumerate(points[first]):
