@@ -154,7 +154,7 @@ def test_a_sweep_over_a_step_proves_each_point():
 
 
 def test_a_step_in_an_uncertain_number_is_searched_without_proof():
-    asked = {**STEPPED, "uncertain": {"n": {"values": [4, 8]}}}
+    asked = {**STEPPED, "uncertain": {"n": {"values": [4, 8]}, "sampling": {"samples": 64}}}
     asked["objective"] = {"minimize": "cost", "measure": "mean"}
     found = dse.solve({"model": registered("stepped", stepped), **asked})
     assert found.status is Status.FEASIBLE
