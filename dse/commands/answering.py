@@ -133,7 +133,7 @@ def front(
         if Path(output).suffix == RECORD:
             writable(output)
         else:
-            formats.check(output)
+            formats.check(output, also=[RECORD])
     asked = searched(api.load(scenario, machine), search)
     who = _solver_by_name(**by) if by else None
     if asked.sweep:

@@ -80,7 +80,7 @@ def compare(
         if Path(output).suffix in (RECORD, PAGE):
             writable(output)
         else:
-            formats.check(output)
+            formats.check(output, also=[RECORD, PAGE])
             if over is None and Path(output).suffix.lower() in PICTURES:
                 raise click.UsageError("a picture shows curves: name the quantity along which, --over PATH")
     found = api.compare(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,12 +47,17 @@ def diff(first: str, second: str, tolerance: float, ignore: tuple[str, ...], as_
     """
     from dse.comparing import sides as comparing
 
+    if not tolerance < math.inf:
+        raise click.UsageError(f"--tolerance {tolerance:g}: write a number, as 1e-9")
     found = comparing.diff(first, second, tolerance, ignore)
     if as_json:
         say_json({"same": not found.rows, "kind": found.kind, "differences": found.records()})
     elif not found.rows:
         apart = f" apart from {', '.join(ignore)}" if ignore else ""
-        say(f"{Path(first).name} and {Path(second).name}: {found.same()}{apart}")
+        names = [Path(p).name for p in (first, second)]
+        # of one name the folders tell them apart
+        names = [first, second] if names[0] == names[1] else names
+        say(f"{names[0]} and {names[1]}: {found.same()}{apart}")
     else:
         _show(found)
     asked = found.kind == "scenario"

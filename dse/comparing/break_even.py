@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from scenarios.question import Question
 
 AXIS = "over"
+_ASKED_AS = {"path": "over", "start": "start (--from)", "stop": "stop (--to)", "num": "points"}
 RANGE_POINTS = 33
 NEAR_GUESS = 0.4 * CROSSING_WIDTH
 MOST_HALVED = 60
@@ -382,7 +383,13 @@ def _on_axis(q: Scenario, path: str, values: dict[str, Any]) -> Scenario:
         right = "take the other axes out of the file"
         raise _mistake(q.file, f"this scenario sweeps {', '.join(others)} too", right, "sweep")
     data = {**files.toml(q.text), "sweep": {AXIS: {"path": path, **values}}}
-    return scenarios.from_text(to_toml(data) + pin_lines(q.text), q.file)
+    try:
+        return scenarios.from_text(to_toml(data) + pin_lines(q.text), q.file)
+    except scenarios.ScenarioError as found:
+        # the file has no such axis: whoever asks named it
+        keys = {f"sweep.{AXIS}.{own}": asked for own, asked in _ASKED_AS.items()}
+        problems = (p._replace(key=keys.get(p.key, p.key)) for p in found.problems)
+        raise scenarios.ScenarioError(problems) from None
 
 
 def _mistake(file: str, wrong: str, right: str, key: str = "over") -> scenarios.ScenarioError:

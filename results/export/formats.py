@@ -74,12 +74,17 @@ def write(dataset: xr.Dataset, path: str | os.PathLike[str], columns: Iterable[s
 _PAGES = "; `dse report` writes pages"
 
 
-def check(path: str | os.PathLike[str], columns: Iterable[str] | None = None) -> None:
-    """Refuse, before anything is computed, a file that nobody could write; raises as ``write`` does."""
+def check(
+    path: str | os.PathLike[str], columns: Iterable[str] | None = None, also: Iterable[str] = ()
+) -> None:
+    """Refuse, before anything is computed, a file that nobody could write; raises as ``write`` does.
+
+    ``also``: endings that whoever asks writes by itself.
+    """
     target = local(path)
     ending = target.suffix.lower()
     if ending not in WRITTEN:
-        kinds, more = ", ".join(sorted(WRITTEN)), _PAGES if ending == ".html" else ""
+        kinds, more = ", ".join(sorted({*WRITTEN, *also})), _PAGES if ending == ".html" else ""
         raise ExportError(f"{target}: what kind of file is meant? The name may end in {kinds}{more}")
     if columns is not None and ending not in TABLES | PICTURES:
         kinds = ", ".join(sorted(TABLES | PICTURES))

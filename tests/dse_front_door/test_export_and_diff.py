@@ -188,3 +188,23 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     assert told.exit_code == 2
     assert "a part of the path is a file, not a directory" in told.stderr
     assert not list(files.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("front", "front.toml", "-o", "x.bmp"), ".csv, .json, .jsonl"),
+        (("compare", "one.toml", "-o", "x.bmp"), ".csv, .html, .json, .jsonl"),
+        (("diff", "one.toml", "one.toml", "--tolerance", "nan"), "--tolerance nan"),
+        (
+            ("compare", "nbody_deadline", "--over", "limits.time.max", "--from", "1 J", "--to", "1 s"),
+            "start (--from): '1 J' is an energy",
+        ),
+    ],
+)
+def test_what_is_asked_for_wrongly_is_called_as_it_was_typed(words: tuple[str, ...], said: str, files: Path):
+    machines = ("--machine", "balanced", "--machine", "jaketown") if "--over" in words else ()
+    told = typed(*(files / w if w.endswith((".toml", ".bmp")) else w for w in words), *machines)
+    assert told.exit_code == 2
+    assert said in told.stderr
+    assert "Traceback" not in told.stderr
