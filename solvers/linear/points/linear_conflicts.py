@@ -206,8 +206,12 @@ def _least_factor_at_points(p: Program, which: int, asked: Bools) -> Array:
     value, _, closed = n.bounded(found.u, y, bound)
     sure = (found.end == OPTIMAL) & closed
     # an end that is only there to have one says nothing
-    sure &= ~milp.at_searched_end(p, found.u, along(p.high, asked, 1)).any(axis=1)
-    none = _ends_beyond_search(p, stays, n.rows, n.low, along(p.high, asked, 1)) == INFEASIBLE
+    high = along(p.high, asked, 1)
+    sure &= ~milp.at_searched_end(p, found.u, high).any(axis=1)
+    left, none = np.flatnonzero(~sure), np.zeros(len(sure), bool)
+    if left.size:
+        ends = _ends_beyond_search(p, stays, n.rows[left], n.low[left], high[left])
+        none[left] = ends == INFEASIBLE
     ratio = to_user(value, fewer.sign, over=is_inverse(*n.ratio))
     if p.under is not None:
         still = asked.copy()
