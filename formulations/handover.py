@@ -129,7 +129,10 @@ def guarded(where: str, points: int = 1, expected: tuple[type[Exception], ...] =
 
 
 def side_by_side(task: Callable[[Item], None], items: Iterable[Item], threads: int) -> None:
-    """Do a task for every item, in threads that count into the same tally; raises what a task raises."""
+    """Do a task for every item, in threads if they are several; all count into the same tally.
+
+    Raises what a task raises.
+    """
     every = list(items)
     if min(threads, len(every)) <= 1:
         # to start a thread takes longer than many a task

@@ -73,7 +73,8 @@ def shorten(text: str, most: int) -> str:
 def apart(names: Iterable[str], most: int) -> list[str]:
     """Cut names that are too long for their place, so that those that differ still do.
 
-    They lose their middle; those that would then be the same lose what they have in common instead.
+    They lose their middle; those that would then be the same lose what they have in common instead. What so few letters
+    cannot tell apart is not cut.
     """
     lines = [" ".join(name.split()) for name in names]
     head = most // 2
@@ -95,7 +96,10 @@ def apart(names: Iterable[str], most: int) -> list[str]:
                 # with a letter of what they share
                 rest = line[max(first - 1, 0) :].lstrip()
                 found[place] = f"{line[:head].rstrip()}…{shorten(rest, most - head - 1)}"
-    return found
+    meant: dict[str, set[str]] = {}
+    for line, cut in zip(lines, found, strict=True):
+        meant.setdefault(cut, set()).add(line)
+    return [cut if len(meant[cut]) == 1 else line for line, cut in zip(lines, found, strict=True)]
 
 
 def unit_of(array: xr.DataArray) -> str:

@@ -162,14 +162,14 @@ def _needed(block: Block, points: Points, conflict: Collection[str], key: RowKey
     first, which = divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})
     which = np.broadcast_to(which, points.shape)
     sign = 1.0 if key.side == "min" else -1.0
+    # any design as far as a rounder bound is found sooner than the farthest one
+    rounder, reached = _power_of_two_beyond(other, sign), np.zeros(points.size, bool)
+    for k, bound in {(int(k), float(b)) for k, b in zip(which, rounder, strict=True) if b > 0.0}:
+        alone = _without_ends(block.grid.question(block.place(points[first[k]])), conflict, key.name)
+        reached |= (which == k) & (rounder == bound) & _reaches(alone, key, bound)
     farthest = np.full(first.size, np.inf)
-    for k, point in enumerate(points[first]):
-        alone = _without_ends(block.grid.question(block.place(point)), conflict, key.name)
-        # any design as far as all of them need is found sooner than the farthest one
-        needed = sign * float((sign * other[which == k]).min())
-        if _reaches(alone, key, needed):
-            farthest[k] = sign * needed
-            continue
+    for k in np.unique(which[~reached]):
+        alone = _without_ends(block.grid.question(block.place(points[first[k]])), conflict, key.name)
         found = answer(
             replace(alone, objectives=(Objective(key.name, sign < 0),)), neighbours=False, brief=True
         )
@@ -177,7 +177,13 @@ def _needed(block: Block, points: Points, conflict: Collection[str], key: RowKey
             farthest[k] = -np.inf
         elif found.status in HAS_DESIGN and found.objective is not None:
             farthest[k] = sign * found.objective
-    return farthest[which] <= sign * other + HOLDS * np.abs(other)
+    return np.asarray(reached | (farthest[which] <= sign * other + HOLDS * np.abs(other)))
+
+
+def _power_of_two_beyond(bounds: Array, sign: float) -> Array:
+    """The powers of two at bounds or beyond them, below (``sign`` 1) or above (-1); NaN of what is not above 0."""
+    with np.errstate(all="ignore"):
+        return np.exp2(sign * np.floor(sign * np.log2(np.where(bounds > 0.0, bounds, np.nan))))
 
 
 def _reaches(question: Question, key: RowKey, bound: float) -> bool:

@@ -243,6 +243,9 @@ def parse(name: str, text: str) -> Machine:
     rate = str(data.get("rate", ""))
     own = _parameters_of_file(stated, evidence, mistakes)
     settable = _each(dict(enumerate(menu)), _setting_of_file, mistakes)
+    called = [str(s["name"]) for s in settable.values()]
+    doubled = sorted({n for n in called if called.count(n) > 1})
+    mistakes += [f"two settings are called {n!r}: give each a name of its own" for n in doubled]
     if mistakes:
         raise ValueError(_together(mistakes))
     derived = derivation.parameters(shown, rate, {k: float(v.value) for k, v in own.items()})

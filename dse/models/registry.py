@@ -179,7 +179,7 @@ def _refuse_wrong_declarations(model: Model, known: Mapping[str, Quantity]) -> N
     for q in (*model.inputs, *model.machine, *model.metrics):
         try:
             kind(q.unit)
-        except UnitError as problem:
+        except (UnitError, TypeError, AttributeError) as problem:  # of what is no text
             raise ValueError(f"model {model.name!r} declares {q.name} in {q.unit!r}: {problem}") from problem
     inner = [q.name for q in (*model.inputs, *model.metrics)] + [x.name for x in model.limits]
     doubled = sorted({n for n in inner if inner.count(n) > 1})

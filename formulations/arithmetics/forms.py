@@ -85,9 +85,8 @@ class Affine:
         total = dict(self.terms)
         for atom, c in other.terms.items():
             total[atom] = total.get(atom, 0.0) + factor * c
-        for atom in other.terms:
-            if many.is_zero(total[atom]):
-                del total[atom]
+        if any(many.is_zero(c) for c in total.values()):
+            total = {a: c for a, c in total.items() if not many.is_zero(c)}
         return Affine(total, self.constant + factor * other.constant)
 
     def times(self, factor: float) -> Affine:

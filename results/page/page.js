@@ -43,7 +43,9 @@ function apart(names, most) {
       found[k] = written(all, rest.length <= left ? rest : [rest.slice(0, left - 1).join("").trimEnd(), "…"]);
     });
   }
-  return found;
+  const meant = new Map();
+  names.forEach((name, k) => meant.set(found[k], (meant.get(found[k]) || new Set()).add(name)));
+  return names.map((name, k) => (meant.get(found[k]).size === 1 ? found[k] : name));
 }
 
 function make(tag, attributes, ...children) {

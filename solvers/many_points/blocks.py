@@ -200,10 +200,9 @@ class ByGroup(OverGrid):
     """A way to answer many points in groups that differ in numbers only.
 
     ``answer``: puts the answers of points into a block, and tells which are answered; ``most``: points that it gets
-    together. ``units``: what a point is of each work (see ``solvers.work``); ``without``: what one without a design is
-    beside, where that is much more. ``by_given``, ``kinds``: see
-    ``Block.answered``. ``ordered``: whether it answers points from others near by, so that scattered rows are put in
-    order before. ``threads``, ``explains``: see ``offers.Path``.
+    together. ``units``: what a point is of each work (see ``solvers.work``); ``without``: what more it is where it has
+    no design. ``by_given``, ``kinds``: see ``Block.answered``. ``ordered``: whether it answers points from others near
+    by, so that scattered rows are put in order before. ``threads``, ``explains``: see ``offers.Path``.
     """
 
     answer: Callable[[BlockAnswers, Block, Question, Points], Bools]

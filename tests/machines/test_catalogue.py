@@ -193,6 +193,7 @@ def test_a_misspelt_number_of_a_setting_is_a_mistake(tmp_path: Path):
         ("name = 3", r"settings\[0\]: name = 3 is no name; write a text, such as \"1\""),
         ("name = ' '", r"settings\[0\]: name = ' ' is no name"),
         ("doubts = 'many'", r"settings\[0\]: doubts are a table"),
+        ("name = '2'\n[[settings]]\ncore_frequency = '1 GHz'", "two settings are called '2'"),
     ],
 )
 def test_what_nothing_reads_of_a_setting_is_a_mistake(setting: str, said: str, tmp_path: Path):

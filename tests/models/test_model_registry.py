@@ -86,6 +86,8 @@ def test_registration_refuses_what_would_contradict():
     unknown = Quantity("time", "T", "sekunde", "a time")
     with pytest.raises(ValueError, match="'odd' declares time in 'sekunde': unknown unit 'sekunde'"):
         models.register(replace(nbody, name="odd", metrics=(unknown,)))
+    with pytest.raises(ValueError, match="'odd' declares time in None"):
+        models.register(replace(nbody, name="odd", metrics=(replace(unknown, unit=None),)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "a/b", "-a", "mine.toml", "a\nb", 3])

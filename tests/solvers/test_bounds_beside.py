@@ -50,7 +50,7 @@ def test_a_bound_holds_and_is_the_least_on_the_rising_side(
     goal = Posynomial({})
     for s, a, b in terms:
         goal = goal + power_of(s, a, b)
-    c = problem(goal, power_of(0.1 * size, power, -1.0))
+    c = problem(goal, power_of(100 * size, power, -1.0))
     every = with_each(c)
     r = every.take([p - 1])
     held = Held(np.zeros(1, np.intp), r.y, r.multipliers, r.status)
@@ -66,4 +66,4 @@ def test_a_bound_holds_and_is_the_least_on_the_rising_side(
         # convex in log p: on one side of p at least nothing is better than there
         assert bounds.max() >= r.value[0] - 1e-8
     elif r.status[0] == INFEASIBLE:
-        assert np.isinf(bounds).any()
+        assert np.isposinf(bounds).any()

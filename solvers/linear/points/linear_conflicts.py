@@ -37,7 +37,7 @@ from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 MOST_PICKS = 64
 """Ways to pick from lists up to which each is looked at by itself to prove that none meets the limits."""
 FARTHEST_PICK = 1e6
-"""Of the least value of a list: how far the greatest may be for rows to tell them apart."""
+"""Of the least value of a list above 0: how far the greatest may be for rows to tell them apart."""
 NEARER_THAN_SEARCH = 1e-7
 """Of an end that only a search has: what rows imply is nearer by more than this."""
 
@@ -133,7 +133,7 @@ def least(question: Question, count: int) -> tuple[Codes, Array]:
     end: Mapping[str, Any] = {"minimum": 1.0} if goal.maximize else {"maximum": 1.0}
     own = [replace(d, **end) if d.name == goal.name else d for d in held.decide]
     # beside far powers, those near by are too small to be told from none
-    far = any(d.values is not None and max(d.values) > FARTHEST_PICK * min(d.values) for d in own)
+    far = any(max(v) > FARTHEST_PICK * min(v) for d in own if (v := [x for x in d.values or () if x > 0]))
     p = None if far else _of_affine_limits(replace(held, decide=tuple(own)))
     key = RowKey(goal.name, "min" if goal.maximize else "max")
     if p is not None and key in p.keys:
