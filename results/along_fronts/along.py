@@ -11,8 +11,8 @@ from dse.system.arrays import Array
 
 STRAIGHT_FRONT = 0.02
 """A front that is nowhere farther from the line between its ends, in parts of its range, has no knee."""
-NEAREST_STEP = 1e-3
-"""A slope is followed over 1 % where the next point is at least so far, in parts: at most ten times as far as known."""
+NEAREST_STEP = 1e-2
+"""A slope is followed over 1 % where the next point is at least so far, in parts: no farther than it is known."""
 STEEPEST_EXCHANGE = 100.0
 """Beyond it 1 % more of one objective leaves next to nothing of the other, which is told of no front."""
 

@@ -141,7 +141,7 @@ def _exchange(found: Front, goals: Sequence[str]) -> list[Column]:
     cells = tuple(_exchange_text(*pair) for pair in changes.tolist())
     about = f"exchange: change of {goals[1]} for 1 % more {goals[0]}, at the mean slope up to the next point"
     if any(" for " in cell for cell in cells):
-        about += f"; where the next point is much nearer than 1 % of {goals[0]}, the change up to that point"
+        about += f"; where the next point is nearer than 1 % of {goals[0]}, the change up to that point"
     return [Column("exchange", cells, about)]
 
 
