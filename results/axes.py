@@ -83,11 +83,9 @@ def apart(names: Iterable[str], most: int) -> list[str]:
         for line in lines
     ]
     for _ in lines:
-        alike: dict[str, set[str]] = {}
-        for line, cut in zip(lines, found, strict=True):
-            alike.setdefault(cut, set()).add(line)
+        alike = _cut_alike(lines, found)
         if len(alike) == len(set(lines)):
-            break
+            return found
         for place, line in enumerate(lines):
             same = alike[found[place]]
             if len(same) > 1:
@@ -96,10 +94,16 @@ def apart(names: Iterable[str], most: int) -> list[str]:
                 # with a letter of what they share
                 rest = line[max(first - 1, 0) :].lstrip()
                 found[place] = f"{line[:head].rstrip()}…{shorten(rest, most - head - 1)}"
-    meant: dict[str, set[str]] = {}
-    for line, cut in zip(lines, found, strict=True):
-        meant.setdefault(cut, set()).add(line)
-    return [cut if len(meant[cut]) == 1 else line for line, cut in zip(lines, found, strict=True)]
+    alike = _cut_alike(lines, found)
+    return [cut if len(alike[cut]) == 1 else line for line, cut in zip(lines, found, strict=True)]
+
+
+def _cut_alike(lines: Sequence[str], cut: Sequence[str]) -> dict[str, set[str]]:
+    """Which lines are the same once they are cut."""
+    alike: dict[str, set[str]] = {}
+    for line, short in zip(lines, cut, strict=True):
+        alike.setdefault(short, set()).add(line)
+    return alike
 
 
 def unit_of(array: xr.DataArray) -> str:

@@ -13,8 +13,6 @@ STRAIGHT_FRONT = 0.02
 """A front that is nowhere farther from the line between its ends, in parts of its range, has no knee."""
 NEAREST_STEP = 1e-2
 """A slope is followed over 1 % where the next point is at least so far, in parts: no farther than it is known."""
-STEEPEST_EXCHANGE = 100.0
-"""Beyond it 1 % more of one objective leaves next to nothing of the other, which is told of no front."""
 
 
 def exchange_rates(first: ArrayLike, second: ArrayLike) -> Array:
@@ -35,7 +33,7 @@ def exchanges(first: ArrayLike, second: ArrayLike) -> Array:
     """Changes of both objectives in percent that tell an exchange, of shape (points, 2); NaN where there is no rate.
 
     1 % of the first, and what it brings of the second at the mean slope up to the next point, 1.01**slope - 1; or the
-    changes up to that point, where it is nearer (``NEAREST_STEP``) or the slope too steep (``STEEPEST_EXCHANGE``).
+    changes up to that point, where it is nearer than that (``NEAREST_STEP``).
     """
     values = np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1)
     slope = exchange_rates(*values.T)[:-1]
@@ -43,8 +41,8 @@ def exchanges(first: ArrayLike, second: ArrayLike) -> Array:
     with np.errstate(all="ignore"):
         steps = values[1:] / values[:-1] - 1.0
         percents = np.stack([np.full(slope.shape, 0.01), 1.01**slope - 1.0], axis=1)
-    itself = (np.abs(steps[:, 0]) < NEAREST_STEP) | (np.abs(slope) > STEEPEST_EXCHANGE)
-    found[:-1] = 100.0 * np.where(itself[:, None], steps, percents)
+    near = np.abs(steps[:, :1]) < NEAREST_STEP
+    found[:-1] = 100.0 * np.where(near, steps, percents)
     found[:-1][np.isnan(slope)] = np.nan
     return found
 

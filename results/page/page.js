@@ -32,20 +32,20 @@ function apart(names, most) {
   const letters = names.map((name) => [...name]), head = most >> 1;
   const written = (start, rest) => `${start.slice(0, head).join("").trimEnd()}…${rest.join("").trimStart()}`;
   const found = letters.map((all, k) => (all.length <= most ? names[k] : written(all, all.slice(head + 1 - most))));
+  const cutAlike = () => { const alike = new Map(); letters.forEach((all, k) => alike.set(found[k], (alike.get(found[k]) || []).concat([all]))); return alike; };
+  const differ = (same) => new Set(same.map((other) => other.join(""))).size > 1;
   for (let turn = 0; turn < names.length && new Set(found).size < new Set(names).size; turn++) {
-    const alike = new Map();
-    letters.forEach((all, k) => alike.set(found[k], (alike.get(found[k]) || []).concat([all])));
+    const alike = cutAlike();
     letters.forEach((all, k) => {
       const same = alike.get(found[k]);
       const first = all.findIndex((letter, place) => same.some((other) => other[place] !== letter));
-      if (new Set(same.map((other) => other.join(""))).size === 1) return;
+      if (!differ(same)) return;
       const rest = [...all.slice(Math.max((first < 0 ? all.length : first) - 1, 0)).join("").trimStart()], left = most - head - 1;
       found[k] = written(all, rest.length <= left ? rest : [rest.slice(0, left - 1).join("").trimEnd(), "…"]);
     });
   }
-  const meant = new Map();
-  names.forEach((name, k) => meant.set(found[k], (meant.get(found[k]) || new Set()).add(name)));
-  return names.map((name, k) => (meant.get(found[k]).size === 1 ? found[k] : name));
+  const alike = cutAlike();
+  return names.map((name, k) => (differ(alike.get(found[k])) ? name : found[k]));
 }
 
 function make(tag, attributes, ...children) {

@@ -84,7 +84,7 @@ function startSweep() {
   function line(c) {
     const places = [...Array(count(choose.x)).keys()];
     const values = places.map((i) => (kept(cell(i, 0)) ? c.values[cell(i, 0)] : null));
-    return { type: "scatter", mode: D.rows[names[choose.x]] ? "markers" : "lines+markers", name: plain(c.label), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.brief[v]))) : values,
+    return { type: "scatter", mode: D.rows[names[choose.x]] || axisOf(choose.x).labels.length ? "markers" : "lines+markers", name: plain(c.label), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.brief[v]))) : values,
       customdata: places.map((i) => cell(i, 0)), line: { color: PALETTE[0] }, connectgaps: false, hovertemplate: "%{y}<extra></extra>",
       marker: { symbol: places.map((i) => SYMBOLS[status(cell(i, 0))] || "circle"), size: 7 } };
   }

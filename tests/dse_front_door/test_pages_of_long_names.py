@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long_names import ALIKE, LONG, energies_by_intensity, machine_files
 
 import dse
 
-LONG = "NVIDIA H100 SXM 80 GB of our own cluster, measured in March 2026 with clocks fixed at 1.2 GHz and <ECC> on"
-TITLES = [LONG, f"{LONG}, second rack", "Rack 7 \N{SLIGHTLY SMILING FACE} 50 % <b>bold</b> $x_1$"]
+TITLES = [*ALIKE, "Rack 7 \N{SLIGHTLY SMILING FACE} 50 % <b>bold</b> $x_1$"]
 SHOWN = "return document.getElementById('parallel').querySelectorAll('.axis').length > 2"
 # of every name of one axis of parallel coordinates: what is written, and where it begins
 NAMES = """return [...document.querySelectorAll('#parallel .axis')].map((a) => [...a.querySelectorAll('.tick text')]
@@ -21,26 +21,12 @@ PLACES = """const box = document.getElementById('sweep'), at = (e) => e.getBound
 
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    folder = tmp_path_factory.mktemp("machines")
-    for i, title in enumerate(TITLES):
-        figures = f'[figures]\npeak_fp32 = "{60 - i} TFLOPS"\nmemory_bandwidth = "3 TB/s"\n'
-        power = 'thermal_design_power = "600 W"\n'
-        (folder / f"m{i}.toml").write_text(f"title = '{title}'\nsource = 'me'\n{figures}{power}", "utf-8")
-    return [str(folder / f"m{i}.toml") for i in range(len(TITLES))]
+    return machine_files(tmp_path_factory.mktemp("machines"), TITLES)
 
 
 @pytest.fixture(scope="module")
 def page(machines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    asked = {
-        "title": "Long names",
-        "model": "roofline",
-        "given": {"flops": 1e12},
-        "objective": {"minimize": "energy"},
-        "sweep": {
-            "intensity": {"path": "intensity", "values": [0.1, 1.0, 10.0, 100.0]},
-            "platform": {"path": "machine", "values": machines},
-        },
-    }
+    asked = energies_by_intensity(machines, "Long names")
     return dse.report(asked, tmp_path_factory.mktemp("names") / "names.html")
 
 

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
+from long_names import ALIKE, energies_by_intensity, machine_files
 
 import dse
 from results import plot
@@ -88,35 +89,12 @@ def test_a_logarithmic_axis_of_long_times_has_round_days_or_years(
     assert set(ticks) <= set(shown), shown
 
 
-LONG = "NVIDIA H100 SXM 80 GB of our own cluster, measured in March 2026 with clocks fixed at 1.2 GHz and <ECC> on"
-
-
 @pytest.fixture(scope="module")
 def named(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
     """Answers on machines whose titles are long and differ at their ends only, or have signs that no font has."""
-    folder = tmp_path_factory.mktemp("machines")
-    titles = [
-        LONG,
-        f"{LONG}, second rack",
-        "RACK SEVEN " * 12,
-        "\u6a5f\u68b0 \N{SLIGHTLY SMILING FACE} $x_1$",
-    ]
-    for i, title in enumerate(titles):
-        figures = f'[figures]\npeak_fp32 = "{60 - i} TFLOPS"\nmemory_bandwidth = "3 TB/s"\n'
-        power = 'thermal_design_power = "600 W"\n'
-        (folder / f"m{i}.toml").write_text(f"title = '{title}'\nsource = 'me'\n{figures}{power}", "utf-8")
-    return dse.sweep(
-        {
-            "title": "\u6a5f\u68b0",
-            "model": "roofline",
-            "given": {"flops": 1e12},
-            "objective": {"minimize": "energy"},
-            "sweep": {
-                "intensity": {"path": "intensity", "values": [0.1, 1.0, 10.0, 100.0]},
-                "platform": {"path": "machine", "values": [str(folder / f"m{i}.toml") for i in range(4)]},
-            },
-        }
-    )
+    titles = [*ALIKE, "RACK SEVEN " * 12, "\u6a5f\u68b0 \N{SLIGHTLY SMILING FACE} $x_1$"]
+    machines = machine_files(tmp_path_factory.mktemp("machines"), titles)
+    return dse.sweep(energies_by_intensity(machines, "\u6a5f\u68b0"))
 
 
 @pytest.mark.parametrize("draw", [plot.sweep, plot.map, plot.roofline, plot.parallel])

@@ -138,7 +138,7 @@ def seen_of(model: Model, values: Mapping[str, Any], free: Iterable[str]) -> See
 def returned_of(model: Model, values: Mapping[str, Any]) -> Seen:
     """Say what a model's equations return at ``values``, where nothing varies, and which faults they have.
 
-    They are run on witnesses all the same: a simulator is not started.
+    They are run on witnesses all the same, which a simulator that reads its numbers first does not take.
     """
     return replace(
         seen_of(model, values, [n for n, v in values.items() if not isinstance(v, str)]), refusal=""
