@@ -77,3 +77,23 @@ def test_names_are_cut_in_pages_as_in_pictures(browser: Any, page: Path):
     for most in (12, 20, 44, 200):
         cut = browser.execute_script("return apart(arguments[0], arguments[1])", many, most)
         assert cut == axes.apart(many, most)
+
+
+@pytest.mark.slow
+def test_names_along_an_axis_are_not_joined(browser: Any, machines: list[str], tmp_path: Path):
+    """As if something lay between two machines; numbers are."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    asked = energies_by_intensity(machines, "Names")
+    axes = dict(asked["sweep"])
+    modes = []
+    for name, other in (("platform", {"intensity": 4.0}), ("intensity", {})):
+        given = {**asked["given"], **other}
+        one = {**asked, "given": given, "sweep": {name: axes[name]}} | (
+            {} if other else {"machine": machines[0]}
+        )
+        browser.get(dse.report(one, tmp_path / f"{name}.html").as_uri())
+        drawn = "return (document.getElementById('sweep').data || []).map((t) => t.mode)"
+        WebDriverWait(browser, 30).until(lambda b, drawn=drawn: b.execute_script(drawn))
+        modes.append(browser.execute_script(drawn)[0])
+    assert modes == ["markers", "lines+markers"]

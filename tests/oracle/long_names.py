@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 LONG = "NVIDIA H100 SXM 80 GB of our own cluster, measured in March 2026 with clocks fixed at 1.2 GHz and <ECC> on"
 ALIKE = (LONG, f"{LONG}, second rack")
@@ -19,7 +20,7 @@ def machine_files(folder: Path, titles: Sequence[str]) -> list[str]:
     return [str(file) for file in files]
 
 
-def energies_by_intensity(machines: Sequence[str], title: str) -> dict[str, object]:
+def energies_by_intensity(machines: Sequence[str], title: str) -> dict[str, Any]:
     """Return a question without decisions: energies on machines, over four intensities."""
     return {
         "title": title,
