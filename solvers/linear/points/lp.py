@@ -51,16 +51,24 @@ def solved(rows: Array, equal: Bools, low: Array, high: Array, aims: Sequence[Ar
     """
     from solvers.linear.points import simplex
 
-    n = rows.shape[-1] - 1
-    A = np.broadcast_to(rows, (count, *rows.shape[-2:]))
-    wanted = list(aims) or [np.zeros(n + 1)]
-    C = np.stack([np.broadcast_to(a[..., :-1], (count, n)) for a in wanted], axis=1)
-    ends = (np.broadcast_to(e, (count, n)) for e in (low, high))
-    takes = work.seconds("linear number", A.size)
+    m, n = rows.shape[-2], rows.shape[-1] - 1
+    first, *later = list(aims) or [np.zeros(n + 1)]
+    own = max((k + 1 for k, a in enumerate(later) if a.ndim > 1), default=0)
+    takes = work.seconds("linear number", count * m * n)
     effort.spend(takes)
-    u, y = np.zeros((count, n)), np.zeros((count, A.shape[1]))
+    u, y = np.zeros((count, n)), np.zeros((count, m))
     end = np.full(count, FAILED)
-    numbers = (A[..., :-1], A[..., -1], C, *ends)
+    # of what all points share there is one
+    numbers = (
+        rows if rows.ndim > 2 else rows[None],
+        np.atleast_2d(first),
+        np.stack([np.broadcast_to(a, (count, n + 1)) for a in later[:own]], axis=1)
+        if own
+        else np.zeros((1, 0, n + 1)),
+        np.reshape(later[own:], (-1, n + 1)),
+        np.atleast_2d(low),
+        np.atleast_2d(high),
+    )
     # every mix of whole, read-only and other arrays would be compiled anew
     arrays: list[Any] = [np.require(a, float, ["C", "W"]) for a in numbers]
     simplex.solve(takes > WORTH_SHARING, *arrays, np.require(equal, bool, ["C", "W"]), u, y, end)

@@ -34,29 +34,72 @@ exactly = partial(compiled, fastmath=False)
 
 
 @exactly
-def _first_aim_sign(D: Any, j: int) -> float:
+def _largest(numbers: Any, factors: Any) -> float:
+    """Return the largest size of the first numbers times their factors; no arrays, which cost more than the sums."""
+    most = 0.0
+    for k in range(factors.size):
+        most = max(most, abs(numbers[k] * factors[k]))
+    return most
+
+
+@exactly
+def _reduced_cost(later: Any, T: Any, basic: Any, free: Any, k: int, j: int) -> float:
+    """Return what one of the ``later`` aims, near 1, changes by with column j: worked out only where it decides."""
+    own, shared, column, sizes = later
+    aim = own[k] if k < len(own) else shared[k - len(own)]
+    n = column.size
+    if sizes[k] == 0.0:
+        size = _largest(aim, column)
+        sizes[k] = size if size > 0.0 else 1.0
+    total = aim[free[j]] * column[free[j]] if free[j] < n else 0.0
+    for i in range(basic.size):
+        if basic[i] < n:
+            total += aim[basic[i]] * column[basic[i]] * T[i, j]
+    return float(total / sizes[k])
+
+
+@exactly
+def _first_aim_sign(d: Any, later: Any, T: Any, basic: Any, free: Any, j: int) -> float:
     """Return the sign of the first aim that a step of column j moves."""
-    for k in range(D.shape[0]):
-        if D[k, j] > ZERO:
+    change = d[j]
+    for k in range(later[3].size + 1):
+        if change > ZERO:
             return 1.0
-        if D[k, j] < -ZERO:
+        if change < -ZERO:
             return -1.0
+        if k < later[3].size:
+            change = _reduced_cost(later, T, basic, free, k, j)
     return 0.0
 
 
 @exactly
-def _sooner(D: Any, row: Any, at_high: Any, j: int, other: int) -> bool:
-    """Whether column j spoils the aims less than another one that repairs the row as well.
+def _sooner(
+    d: Any,
+    later: Any,
+    T: Any,
+    basic: Any,
+    free: Any,
+    r: int,
+    at_high: Any,
+    j: int,
+    other: int,
+) -> bool:
+    """Whether column j spoils the aims less than another one that repairs row r as well.
 
     The first aim that a column moves becomes worse; what is worth less than that may become better.
     """
-    for k in range(D.shape[0]):
-        a, b = D[k, j] / abs(row[j]), D[k, other] / abs(row[other])
+    row = T[r]
+    one, two = d[j], d[other]
+    for k in range(later[3].size + 1):
+        a, b = one / abs(row[j]), two / abs(row[other])
         a, b = -a if at_high[j] else a, -b if at_high[other] else b
         if a < b - ZERO * (1.0 + abs(b)):
             return True
         if a > b + ZERO * (1.0 + abs(b)):
             return False
+        if k < later[3].size:
+            one = _reduced_cost(later, T, basic, free, k, j)
+            two = _reduced_cost(later, T, basic, free, k, other)
     return bool(abs(row[j]) > abs(row[other]))
 
 
@@ -73,7 +116,18 @@ def _worst_row(beta: Any, basic: Any, low: Any, high: Any) -> int:
 
 
 @exactly
-def _entering(T: Any, D: Any, r: int, up: bool, free: Any, at_high: Any, low: Any, high: Any) -> int:
+def _entering(
+    d: Any,
+    later: Any,
+    T: Any,
+    basic: Any,
+    free: Any,
+    r: int,
+    up: bool,
+    at_high: Any,
+    low: Any,
+    high: Any,
+) -> int:
     """Return the column that repairs row r and keeps all aims in order; -1: none."""
     found = -1
     for j in range(T.shape[1]):
@@ -81,13 +135,13 @@ def _entering(T: Any, D: Any, r: int, up: bool, free: Any, at_high: Any, low: An
         if low[v] == high[v] or abs(T[r, j]) <= PIVOT:
             continue
         rises = (T[r, j] > 0.0) != at_high[j]
-        if rises == up and (found < 0 or _sooner(D, T[r], at_high, j, found)):
+        if rises == up and (found < 0 or _sooner(d, later, T, basic, free, r, at_high, j, found)):
             found = j
     return found
 
 
 @exactly
-def _pivot(T: Any, D: Any, r: int, e: int) -> None:
+def _pivot(T: Any, d: Any, r: int, e: int) -> None:
     """Exchange the variable of row r for that of column e."""
     p = 1.0 / T[r, e]
     for j in range(T.shape[1]):
@@ -99,19 +153,18 @@ def _pivot(T: Any, D: Any, r: int, e: int) -> None:
             for j in range(T.shape[1]):
                 T[i, j] += c * T[r, j]
             T[i, e] = c * p
-    for k in range(D.shape[0]):
-        c = D[k, e]
-        if c != 0.0:
-            for j in range(T.shape[1]):
-                D[k, j] += c * T[r, j]
-                if abs(D[k, j]) < 1e-15:
-                    D[k, j] = 0.0
-            D[k, e] = c * p
+    c = d[e]
+    if c != 0.0:
+        for j in range(T.shape[1]):
+            d[j] += c * T[r, j]
+            if abs(d[j]) < 1e-15:
+                d[j] = 0.0
+        d[e] = c * p
 
 
 @exactly
 def _read_tableau(
-    beta: Any, basic: Any, free: Any, at_high: Any, D: Any, low: Any, high: Any, u: Any, y: Any
+    beta: Any, basic: Any, free: Any, at_high: Any, d: Any, low: Any, high: Any, u: Any, y: Any
 ) -> None:
     """Read point and multipliers off a tableau."""
     n = u.size
@@ -119,7 +172,7 @@ def _read_tableau(
         if free[j] < n:
             u[free[j]] = high[free[j]] if at_high[j] else low[free[j]]
         else:
-            y[free[j] - n] = D[0, j]
+            y[free[j] - n] = d[j]
     for i in range(y.size):
         if basic[i] < n:
             u[basic[i]] = min(max(beta[i], low[basic[i]]), high[basic[i]])
@@ -137,30 +190,32 @@ def _read_conflict(T: Any, r: int, up: bool, basic: Any, free: Any, y: Any) -> N
 
 
 @exactly
-def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
+def one(T: Any, b: Any, d: Any, later: Any, low: Any, high: Any, u: Any, y: Any) -> int:
     """Solve one program; ``low`` and ``high`` are those of its columns, then of its rows' slacks.
 
-    ``u`` and ``y`` receive the point and the multipliers of the rows (of the broken row where there is no point).
+    ``T``: minus its rows, and ``d`` its first aim, both of which change. ``later``: the other aims in the old sizes,
+    those of this program and those that all share, by what their columns are multiplied, and their own sizes (0: not
+    known yet). ``u`` and ``y`` receive the point and the multipliers of the rows (of the broken row where there is no
+    point).
     """
-    m, n = A.shape
-    T, D = -A, C.copy()
+    m, n = T.shape
     free, basic = np.arange(n), np.arange(n, n + m)
     at_high = np.zeros(n, np.bool_)
-    beta = -b.copy()
+    beta = -b
     for j in range(n):
-        at_high[j] = _first_aim_sign(D, j) < 0.0
+        at_high[j] = _first_aim_sign(d, later, T, basic, free, j) < 0.0
         start = high[j] if at_high[j] else low[j]
         if not np.isfinite(start):
             return FAILED
         for i in range(m):
-            beta[i] -= A[i, j] * start
+            beta[i] += T[i, j] * start
     for _ in range(PIVOTS_PER_ROW * (m + n)):
         r = _worst_row(beta, basic, low, high)
         if r < 0:
-            _read_tableau(beta, basic, free, at_high, D, low, high, u, y)
+            _read_tableau(beta, basic, free, at_high, d, low, high, u, y)
             return OPTIMAL
         up = beta[r] < low[basic[r]]
-        e = _entering(T, D, r, up, free, at_high, low, high)
+        e = _entering(d, later, T, basic, free, r, up, at_high, low, high)
         if e < 0:
             _read_conflict(T, r, up, basic, free, y)
             return INFEASIBLE
@@ -169,7 +224,7 @@ def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
         for i in range(m):
             beta[i] += T[i, e] * step
         beta[r] = (high[into] if at_high[e] else low[into]) + step
-        _pivot(T, D, r, e)
+        _pivot(T, d, r, e)
         basic[r], free[e] = into, out
         at_high[e] = not up
     return FAILED
@@ -178,55 +233,74 @@ def one(A: Any, b: Any, C: Any, low: Any, high: Any, u: Any, y: Any) -> int:
 @exactly
 def _nearest_power_of_two(size: float) -> float:
     """Return the power of two that brings a size near 1, so that nothing is rounded."""
-    return 2.0 ** -round(math.log2(size)) if size > 0.0 else 1.0
+    if size <= 0.0:
+        return 1.0
+    part, exponent = math.frexp(size)
+    return math.ldexp(1.0, -exponent if part >= math.sqrt(0.5) else 1 - exponent)
 
 
 @exactly
-def balanced(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y: Any) -> int:
+def balanced(
+    rows: Any, first: Any, own: Any, shared: Any, low: Any, high: Any, equal: Any, u: Any, y: Any
+) -> int:
     """Bring rows, columns and aims near 1, solve, and say the answer in the old sizes."""
-    m, n = A.shape
+    m, n = rows.shape[0], rows.shape[1] - 1
     row, column = np.ones(m), np.ones(n)
     for _ in range(BALANCING_PASSES):
         for i in range(m):
-            row[i] = _nearest_power_of_two(np.max(np.abs(A[i] * column)))
+            row[i] = _nearest_power_of_two(_largest(rows[i], column))
         for j in range(n):
-            column[j] = _nearest_power_of_two(np.max(np.abs(A[:, j] * row))) if m else 1.0
+            column[j] = _nearest_power_of_two(_largest(rows[:, j], row))
     ends = np.zeros((2, n + m))
     for j in range(n):
         ends[0, j], ends[1, j] = low[j] / column[j], high[j] / column[j]
-    T, right, aims = np.empty((m, n)), np.empty(m), np.empty(C.shape)
+    T, right, cost = np.empty((m, n)), np.empty(m), np.empty(n)
     for i in range(m):
-        row[i] = _nearest_power_of_two(np.max(np.abs(A[i] * column)))
+        row[i] = _nearest_power_of_two(_largest(rows[i], column))
         ends[1, n + i] = 0.0 if equal[i] else np.inf
-        right[i] = b[i] * row[i]
+        right[i] = rows[i, n] * row[i]
         for j in range(n):
-            T[i, j] = A[i, j] * row[i] * column[j]
-    first = 1.0
-    for k in range(C.shape[0]):
-        size = np.max(np.abs(C[k] * column))
-        size = size if size > 0.0 else 1.0
-        first = size if k == 0 else first
-        for j in range(n):
-            aims[k, j] = C[k, j] * column[j] / size
-    end: int = one(T, right, aims, ends[0], ends[1], u, y)
+            T[i, j] = -(rows[i, j] * row[i] * column[j])
+    size = _largest(first, column)
+    size = size if size > 0.0 else 1.0
+    for j in range(n):
+        cost[j] = first[j] * column[j] / size
+    later = (own, shared, column, np.zeros(len(own) + len(shared)))
+    end: int = one(T, right, cost, later, ends[0], ends[1], u, y)
     for j in range(n):
         u[j] = min(max(u[j] * column[j], low[j]), high[j])
     for i in range(m):
-        y[i] *= row[i] * (first if end == OPTIMAL else 1.0)
+        y[i] *= row[i] * (size if end == OPTIMAL else 1.0)
     return end
 
 
 @partial(kept, parallel=True)
-def every(A: Any, b: Any, C: Any, low: Any, high: Any, equal: Any, u: Any, y: Any, end: Any) -> None:
-    """Solve all programs: A (points, m, n), b (points, m), C (points, aims, n), ends (points, n)."""
-    for p in numba.prange(end.size):
-        end[p] = balanced(A[p], b[p], C[p], low[p], high[p], equal, u[p], y[p])
+def every(
+    rows: Any, first: Any, own: Any, shared: Any, low: Any, high: Any, equal: Any, u: Any, y: Any, end: Any
+) -> None:
+    """Solve all programs: rows (points, m, n + 1), first and other aims (points, [k,] n + 1), ends (points, n).
+
+    Of an array that all programs share there is one; ``shared`` (l, n + 1): aims that come after their ``own``.
+    """
+    for place in numba.prange(end.size):
+        p = np.int64(place)
+        end[p] = balanced(
+            rows[min(p, len(rows) - 1)],
+            first[min(p, len(first) - 1)],
+            own[min(p, len(own) - 1)],
+            shared,
+            low[min(p, len(low) - 1)],
+            high[min(p, len(high) - 1)],
+            equal,
+            u[p],
+            y[p],
+        )
 
 
-def solve(shared: bool, *arrays: Any) -> None:
-    """Solve all programs (see ``every``), on all cores if they are to be ``shared``."""
+def solve(on_all_cores: bool, *arrays: Any) -> None:
+    """Solve all programs (see ``every``), on all cores where that is wanted."""
     threads = numba.get_num_threads()
-    numba.set_num_threads(threads if shared else 1)
+    numba.set_num_threads(threads if on_all_cores else 1)
     try:
         cast("Callable[..., None]", every)(*arrays)
     finally:
