@@ -55,10 +55,13 @@ class Tally:
         if missing > 0:
             self.count(reason, missing)
 
-    def pass_on(self, but: str = "") -> None:
-        """Count all of these, ``but`` those of one reason, into the tally that is collected around."""
+    def pass_on(self, but: str = "", *, expected: bool = True) -> None:
+        """Count all of these, ``but`` those of one reason, into the tally that is collected around.
+
+        ``expected``: also those that are no mistakes in a program.
+        """
         around = _now.get()
-        for reason, points in self.reasons.items():
+        for reason, points in (self.reasons if expected else self.unexpected).items():
             if around is not None and reason != but:
                 around.count(reason, points, fallback=reason in self.fallbacks)
 

@@ -1,13 +1,13 @@
 """From questions to answers: of one question, or of the points of a block of a grid.
 
-A block is first given to the way that answers many points at once (``solvers.paths`` chooses it). What that leaves over
-is answered as single questions are.
+A block is given to the ways that answer many points at once and are for its questions (``solvers.paths`` asks them),
+what one leaves over to the next. What is left in the end is answered as single questions are.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,30 +48,45 @@ def answers(
     grid: Grid,
     plan: Layout,
     region: tuple[slice, ...],
-    path: Path | None,
+    ways: Iterable[Path],
     apart: Callable[[Bools], Sequence[Solution]],
 ) -> tuple[Arrays, int, handover.Tally]:
-    """Answer the points of a block of a grid; also says how many points its way left over, and why.
+    """Answer the points of a block of a grid; also says how many points its ways left over, and why.
 
-    ``plan``: what is kept of an answer. ``path``: the way that answers whole blocks; None: each point is answered by
-    itself. ``apart``: answers the points of the block that are left, in C order.
+    ``plan``: what is kept of an answer. ``ways``: what answers whole blocks; what one leaves over is given to the next.
+    ``apart``: answers the points of the block that are left in the end, in C order, each by itself.
     """
     shape = tuple(s.stop - s.start for s in region)
-    arrays, left, alone = dataset.blank(plan, shape), np.ones(shape, bool), 0
+    arrays, left = dataset.blank(plan, shape), np.ones(shape, bool)
+    began, last, asked = time.perf_counter(), handover.Tally(), np.zeros(shape, bool)
     with handover.collected() as why:
-        if path is not None:
-            began = time.perf_counter()
-            with handover.guarded(path.method, left.size):
-                arrays, left = path.solve(plan, region)
+        for path in ways:
+            last.pass_on(expected=False)
+            asked = left
+            with handover.collected() as last, handover.guarded(path.method, int(np.count_nonzero(asked))):
+                found, still = path.solve(plan, region, None if asked.all() else asked)
+                left = asked & still
+                arrays = found if asked.all() else merged(arrays, found, asked & ~left)
+            if not left.any():
+                break
+        last.pass_on()
+        alone = int(np.count_nonzero(left & asked))
+        why.complete(alone, NO_REASON)
+        if asked.any():
             if "seconds" in arrays:
                 arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)
             feasible_values.complete(grid, plan, region, arrays, left, partial(answer, neighbours=False))
-            alone = int(np.count_nonzero(left))
-            why.complete(alone, NO_REASON)
         if left.any():
             put_alone(plan, arrays, left, apart(left))
         feasible_values.keep_on_own_side(grid, plan, region, arrays)
     return arrays, alone, why
+
+
+def merged(arrays: Arrays, others: Arrays, there: Bools) -> Arrays:
+    """Put what others say of some points into the arrays of a block."""
+    for name, values in others.items():
+        arrays[name][there] = values[there]
+    return arrays
 
 
 def put_alone(plan: Layout, arrays: Arrays, left: Bools, solutions: Sequence[Solution]) -> None:

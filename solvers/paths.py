@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -14,8 +16,8 @@ from solvers import anchors, work
 from solvers.counting import tables, whole
 from solvers.geometric.points import geometric, holding
 from solvers.linear.points import linear
-from solvers.many_points import by_anchor, by_choice, effort, evaluated
-from solvers.many_points.offers import OTHER_KIND, Choice, Offer
+from solvers.many_points import by_anchor, by_choice, claims, effort, evaluated
+from solvers.many_points.offers import Choice, Offer, Path
 from solvers.nonlinear.points import unstructured
 
 Way = Callable[[Grid], Offer]
@@ -42,8 +44,6 @@ def _choices_with_structure(grid: Grid) -> Offer:
     return by_choice.way(grid, STRUCTURED, holding.can_hold)
 
 
-SHARE_ANSWERED = 0.5
-"""Of points tried, those that a way must answer to be taken before the ways after it."""
 NO_WAY = "no way for many points at once takes this kind of question"
 SEVERAL_OBJECTIVES = (
     "it has several objectives, of which a sweep answers the first; with one it may go at once"
@@ -68,7 +68,7 @@ TIED_CHOICES = "the order of ties in the file decides between names too, which i
 
 
 def chosen(grid: Grid) -> Choice:
-    """Choose the first way that answers at least half of the points tried, else the one that answers the most.
+    """Choose the first way that is for the questions of a grid; what it leaves over goes to those after it in turn.
 
     Where the user asks for a search by sampling, or a model can only be run, what is decided is searched for.
     """
@@ -83,38 +83,39 @@ def chosen(grid: Grid) -> Choice:
     if grid.tied is None and any(anchors.has_anchors(q) for q in grid.bases.values()):
         return by_anchor.chosen(grid, chosen)
     sampled = any(q.search is not None or q.model.black_box for q in grid.bases.values())
-    offers: list[Offer] = []
+    ways = WAYS[:1] if sampled else (*WAYS, _by_choice)
+    refused: list[Offer] = []
     with handover.collected() as tally:
-        for way in WAYS[:1] if sampled else (*WAYS, _by_choice):
+        for k, way in enumerate(ways):
             offer = _offered(way, grid)
-            if offer.path is not None and offer.share >= SHARE_ANSWERED:
-                if way in TABLES:
-                    offer = _cheaper_choices(grid, offer)
-                break
-            offers.append(offer)
-        else:
-            offer = max(
-                (o for o in offers if o.path is not None and o.share > 0),
-                key=lambda o: o.share,
-                default=OTHER_KIND,
-            )
+            if offer.path is None:
+                refused.append(offer)
+                continue
+            found = claims.tried(_cheaper_choices(grid, offer) if way in TABLES else offer)
+            exceptions = (*tally.unexpected, *found.exceptions)
+            return replace(found, exceptions=exceptions, later=cache(partial(_later, grid, ways[k + 1 :])))
     exceptions = tuple(tally.unexpected)
-    if offer.path is not None:
-        return Choice(offer.path, (), exceptions, left=1.0 - offer.share, untried=offer.untried)
     if sampled:
         return Choice(None, (SAMPLED,), exceptions)
     # with more points there would be a way, whatever others say
-    few = min((o for o in offers if o.fewest), key=lambda o: o.fewest, default=None)
-    reasons = dict.fromkeys(o.reason for o in ([few] if few else offers) if o.reason)
+    few = min((o for o in refused if o.fewest), key=lambda o: o.fewest, default=None)
+    reasons = dict.fromkeys(o.reason for o in ([few] if few else refused) if o.reason)
     return Choice(None, tuple(reasons) or (_no_way(grid),), exceptions)
+
+
+def _later(grid: Grid, ways: Sequence[Way]) -> tuple[Path, ...]:
+    """Return those of some ways that are for the questions of a grid."""
+    with handover.collected() as tally:
+        found = tuple(o.path for o in (_offered(way, grid) for way in ways) if o.path is not None)
+    tally.pass_on(expected=False)
+    return found
 
 
 def _cheaper_choices(grid: Grid, table: Offer) -> Offer:
     """Return the table of all designs, or choices among names by structure where the grid is declared less work so."""
-    alone = work.alone(grid.first)
 
     def declared(offer: Offer) -> float:
-        return math.inf if offer.path is None else offer.path.work + (1.0 - offer.share) * alone
+        return math.inf if offer.path is None else offer.path.work
 
     if declared(table) * grid.size <= effort.FEW_SECONDS:
         return table

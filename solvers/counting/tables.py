@@ -34,7 +34,7 @@ from solvers.counting.narrowed import CELLS_COMPARED, LARGE_TABLE, Asked
 from solvers.designs import MANY_DESIGNS, Table
 from solvers.explaining import hopeless, known_designs, least_values, settling, subsets, wider
 from solvers.linear.points import linear_conflicts
-from solvers.many_points import best_of, blocks
+from solvers.many_points import best_of, blocks, claims
 from solvers.many_points.best_of import BestOf
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
@@ -64,7 +64,7 @@ def way(grid: grids.Grid, most: int = MANY_DESIGNS) -> Offer:
     """Return this way where all that is decided comes from a table of no more than so many designs."""
     if any(len(q.objectives) != 1 for q in grid.bases.values()):
         return OTHER_KIND
-    asked = [q for q in blocks.kinds(grid) if q.decide]
+    asked = [q for q in claims.kinds(grid) if q.decide]
     large = any(designs.tables(q, most) is None for q in asked)
     # what costs little is asked first: reading asks for the mathematics of a question
     if (
@@ -76,7 +76,7 @@ def way(grid: grids.Grid, most: int = MANY_DESIGNS) -> Offer:
     if large:
         # of fewer than that the way for large ones speaks
         return OTHER_KIND if most < MOST_TABULATED else Offer(reason=TOO_LARGE)
-    return blocks.offered(over(grid), over(blocks.thinned(grid)))
+    return claims.offered(over(grid), over(claims.thinned(grid)))
 
 
 def way_of_large(grid: grids.Grid) -> Offer:
@@ -89,7 +89,7 @@ def over(grid: grids.Grid) -> ByGroup:
 
     Its declared work is that of a point's designs: evaluated (once for all that differ in limits only) and compared.
     """
-    few = Block(over_grid.spread(blocks.thinned(grid)), over_grid.whole(blocks.thinned(grid)))
+    few = Block(over_grid.spread(claims.thinned(grid)), over_grid.whole(claims.thinned(grid)))
     every = [_asked(few, few.question(points), points) for points in few.alike()]
     sizes = [[a.every.size for a in kind] for kind in every]
     largest = max(map(max, sizes))

@@ -37,7 +37,7 @@ from solvers.explaining import wider
 from solvers.linear import least_parts, milp_conflicts
 from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import lp
-from solvers.many_points import best_of, blocks
+from solvers.many_points import best_of, claims
 from solvers.many_points.best_of import SURE, BestOf
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
@@ -64,18 +64,16 @@ NO_SET = "in no set of things that may be there is a design"
 
 
 def way(grid: Grid) -> Offer:
-    """Return this way where most points of a grid ask for whole numbers that have least designs."""
-    return blocks.offered_by_group(grid, KIND, _decides_counts_and_names, over)
+    """Return this way where points of a grid ask for whole numbers of which every set has a least design."""
+    return claims.offered_by_group(grid, KIND, _has_sets, over)
 
 
 def over(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work is so much for each set of things, in each combination of names."""
-    first = next(blocks.kinds(grid))
-    together, count = WHOLE_TOGETHER, 1
-    with suppress(CannotTake):  # each point says so, too
-        c = counts.counts(next(asked for _, asked in combinations(first)), 1)
-        count = len(sets.listed(c))
-        together = min(max(SET_NUMBERS_TOGETHER // (max(count, 1) * len(c.low)), 1), WHOLE_TOGETHER)
+    first = next(filter(_has_sets, claims.kinds(grid)))
+    c = counts.counts(next(asked for _, asked in combinations(first)), 1)
+    count = len(sets.listed(c))
+    together = min(max(SET_NUMBERS_TOGETHER // (max(count, 1) * len(c.low)), 1), WHOLE_TOGETHER)
     units = {"whole set": float(choices(first) * count)}
     return ByGroup(over_grid.spread(grid), answered, together, METHOD, "batch", units)
 
@@ -86,6 +84,16 @@ def _decides_counts_and_names(question: Question) -> bool:
     if question.idle or not numbers or not all(d.integer and d.values is None for d in numbers):
         return False
     return is_linear(next(asked for _, asked in combinations(question)))
+
+
+def _has_sets(question: Question) -> bool:
+    """Whether a question can be read as whole numbers of which few sets of things may be there."""
+    if not _decides_counts_and_names(question):
+        return False
+    try:
+        return bool(len(sets.listed(counts.counts(next(asked for _, asked in combinations(question)), 1))))
+    except CannotTake:
+        return False
 
 
 def answered(answers: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:

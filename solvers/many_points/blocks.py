@@ -18,21 +18,20 @@ from formulations import handover
 from formulations.arithmetics.many import Differ, Many
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Region, Spread
-from results.dataset import STATUS_CODES, Arrays, Layout, layout, only
-from results.solution import Status
+from results.dataset import Arrays, Layout
 from scenarios.question import Question
 from scenarios.sweep.grids import Change, Grid
 from solvers import work
-from solvers.many_points import effort
 from solvers.many_points.block_answers import BlockAnswers
-from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, Path, too_few, too_many_choices
+from solvers.many_points.offers import (
+    OF_A_STRUCTURE,
+)
 from solvers.mechanisms.why import Why
 
 WAY = "many numbers at once"
 APART = "points whose numbers lead to structures of their own"
 UNSURE = "an optimum or a conflict that is not certain (a tie, a degenerate vertex, a limit just missed)"
 BEATEN = "a bound that proves it worse than what is known beside it"
-SLOWER = "more work than the points one by one"
 ANY_NUMBER = sys.maxsize
 GROUPS = 64
 """So many times may the points of a group be told apart by their numbers, of many as often as leaves
@@ -48,12 +47,14 @@ class Block:
     """A block of a grid; its points are numbered in C order.
 
     ``below``: objectives at its points that something else reaches; what is surely worse may be left over with a bound
-    that proves it (NaN: nothing is known; None: of no point), for the reason BEATEN.
+    that proves it (NaN: nothing is known; None: of no point), for the reason BEATEN. ``asked``: the points that are
+    asked (None: all).
     """
 
     spread: Spread
     region: Region
     below: Array | None = None
+    asked: Bools | None = None
 
     @property
     def grid(self) -> Grid:
@@ -121,7 +122,10 @@ class Block:
         for kinds in itertools.product(*(range(int(a.max(initial=-1)) + 1) for a in apart)):
             own = [np.flatnonzero(a == kind) for a, kind in zip(apart, kinds, strict=True)]
             if all(len(o) for o in own):
-                yield np.ravel_multi_index(np.ix_(*own), self.shape).reshape(-1)
+                points = np.ravel_multi_index(np.ix_(*own), self.shape).reshape(-1)
+                points = points if self.asked is None else points[self.asked[points]]
+                if points.size:
+                    yield points
 
     def _kinds(self, k: int) -> Integers:
         """Number the kinds of values along an axis of the block."""
@@ -226,14 +230,18 @@ class ByGroup(OverGrid):
         """Declared seconds of a point."""
         return work.total(self.units)
 
-    def solve(self, plan: Layout, region: Region, below: Array | None = None) -> tuple[Arrays, Bools]:
-        """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
-
-        ``below``: objectives at the points of the block; see ``Block``.
-        """
-        if self.ordered and self.spread.scattered:
+    def solve(
+        self, plan: Layout, region: Region, asked: Bools | None = None, below: Array | None = None
+    ) -> tuple[Arrays, Bools]:
+        """Answer a block: see ``offers.Path``. ``below``: objectives at the points of the block; see ``Block``."""
+        if self.ordered and self.spread.scattered and asked is None:
             return over_grid.in_order(self, plan, region)
-        block = Block(self.spread, region, None if below is None else below.reshape(-1))
+        block = Block(
+            self.spread,
+            region,
+            below=None if below is None else below.reshape(-1),
+            asked=None if asked is None else asked.reshape(-1),
+        )
         answers = BlockAnswers(plan, block.shape)
 
         def put(question: Question, points: Points) -> Bools:
@@ -297,26 +305,6 @@ def told_why(answers: BlockAnswers, points: Points, none: Points, why: Callable[
     return told
 
 
-def thinned(grid: Grid) -> Grid:
-    """Return a grid of a few points of another (see ``few_places``)."""
-    return grid.part(few_places(grid))
-
-
-def few_places(grid: Grid) -> list[Integers]:
-    """Return a few places along each axis: of an axis of numbers the ends and the middle.
-
-    Of an axis of rows these, and one row for each combination of names in it.
-    """
-    along = [np.arange(len(a.values)) for a in grid.axes]
-    for i, axis in enumerate(grid.axes):
-        apart = any(c.apart for c in grid.changes if c.along == i)
-        if axis.columns or not apart:
-            n = len(axis.values)
-            named = {index[i] for index in grid.kinds()} if apart else set()
-            along[i] = np.array(sorted({0, n // 2, n - 1} | named))
-    return along
-
-
 def alike_along(spread: Spread, made: Callable[[Block, Question, Points], object]) -> list[float]:
     """Return how many points of a grid have one structure along each axis, on average.
 
@@ -346,53 +334,3 @@ def _structures(spread: Spread, made: Callable[[Block, Question, Points], object
         return np.full(len(points), some)
 
     return int(block.answered(count, ROWS_TRIED).sum()) + groups
-
-
-def middle_and_name_ends(grid: Grid) -> list[Integers]:
-    """Return one place along each axis of numbers, in the middle, and the ends of each axis of names."""
-    apart = {c.along for c in grid.changes if c.apart}
-    return [np.array(sorted({0, n - 1}) if i in apart else [n // 2]) for i, n in enumerate(grid.shape)]
-
-
-def kinds(grid: Grid) -> Iterator[Question]:
-    """Go through the questions that differ in more than numbers, each at the first of its points."""
-    return map(grid.question, grid.kinds())
-
-
-def offered_by_group(
-    grid: Grid, kind: str, fits: Callable[[Question], bool], over: Callable[[Grid], ByGroup], fewest: int = 1
-) -> Offer:
-    """Offer a way for questions with one objective that it ``fits``, from so many points on."""
-    if any(len(q.objectives) != 1 for q in grid.bases.values()) or not any(map(fits, kinds(grid))):
-        return OTHER_KIND
-    if grid.size < fewest:
-        return too_few(kind, fewest)
-    return too_many_choices(kind, grid) or offered(over(grid), over(thinned(grid)))
-
-
-def offered(way: Path, of_few: Any) -> Offer:
-    """Offer a way with the share of points that it answers of a ``thinned`` grid; ``of_few``: the same way for that.
-
-    A way that is more work than the points one by one is refused. Where points are much work fewer are tried; a way of
-    which even these take too long to be tried is taken untried.
-    """
-    few: Grid = of_few.grid
-    if way.work > work.alone(few.first):
-        return Offer(reason=f"{way.method}: {SLOWER}")
-    if of_few.work * few.size > effort.FEW_SECONDS:
-        of_few = of_few.part(middle_and_name_ends(few))
-        few = of_few.grid
-    # whether a point is answered does not rest on the feasible values
-    plan = layout(few)
-    plan = only(plan, {v.name for v in plan.variables if v.role != "would_do"})
-    with handover.collected() as tally, effort.trial() as trial:
-        arrays, left = of_few.solve(plan, tuple(slice(0, n) for n in few.shape))
-    if trial.ended:
-        return Offer(way, untried=True)
-    if isinstance(way, ByGroup) and way.without:
-        none = ~left & (arrays["status"] == STATUS_CODES[Status.INFEASIBLE])
-        way = way.where_some_have_none(float(none.mean()))
-    tally.pass_on()
-    why = handover.words(tally.reasons)
-    reason = f"{way.method}: {int(left.sum())} of {left.size} points tried are left over: {why}"
-    return Offer(way, reason if left.any() else "", float(1.0 - left.mean()))

@@ -127,11 +127,16 @@ class ByAnchor:
         """Return the same way for some places along each axis of its grid."""
         return ByAnchor(self.tied.part(places), self.last.part(places))
 
-    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Bools]:
-        """Answer a block."""
+    @property
+    def grid(self) -> Grid:
+        """The last grid."""
+        return self.last.grid
+
+    def solve(self, plan: Layout, region: Region, asked: Bools | None = None) -> tuple[Arrays, Bools]:
+        """Answer a block; the optima are those of all its points."""
         kept = OF_ANCHORS | ({RATE} & {v.name for v in plan.variables})
         found = self.tied.found(region, kept)
-        arrays, left = self.last.solve(plan, region)
+        arrays, left = self.last.solve(plan, region, asked)
         _put_rates(arrays, plan, {n: (a, only(self.tied.every[n].plan, kept)) for n, (a, _) in found.items()})
         for anchor, (own, missed) in zip(self.tied.every.values(), found.values(), strict=True):
             none = (own["status"] == INFEASIBLE) & ~missed

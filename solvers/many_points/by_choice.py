@@ -30,7 +30,7 @@ from scenarios.question import Question, combinations, fixed
 from scenarios.sweep.grids import Grid, GridAxis
 from solvers import designs
 from solvers.judgement import relative_gap
-from solvers.many_points import blocks, no_choice
+from solvers.many_points import blocks, claims, no_choice
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, Path, too_many_choices
@@ -40,9 +40,6 @@ from solvers.mechanisms.parts import bound_of_all, tied
 KIND = "a choice among names"
 MOST_CHOICES_ANSWERED = 64
 """Combinations of names that are still all answered."""
-SHARE_OF_TRIED = 0.5
-"""Of points tried, those that a way must answer in every combination."""
-
 OPEN = "a choice among names of which one is neither proved best nor impossible"
 
 TIED = "listed values of which it is not certain whether they are equally good"
@@ -76,7 +73,7 @@ def way(
     if refused is not None:
         return refused
     offer = _with_beforehand(grid, ways, holds)
-    if offer.path is not None or why is None or not all(map(_without_structure, blocks.kinds(grid))):
+    if offer.path is not None or why is None or not all(map(_without_structure, claims.kinds(grid))):
         return offer
     # without any list what is left may have a structure
     simpler = _with_beforehand(grid, ways, holds, why)
@@ -107,31 +104,28 @@ def _with_beforehand(
         return Offer(
             reason=f"{KIND}: there are more than {MOST_CHOICES_ANSWERED} combinations with listed values"
         )
-    parts, share = [], 1.0
+    parts = []
     for names, listed in made:
         part = _with_axes(grid, names, listed)
         if not _same_questions_left(grid, part, names, listed):
             return Offer(reason=f"{KIND}: an axis changes what the choice brings with it")
         offer = _first_of(ways, part)
-        if offer.path is None or offer.share < SHARE_OF_TRIED:
-            return replace(offer, path=None, reason=f"{KIND}: {offer.reason}") if offer.reason else OTHER_KIND
+        if offer.path is None:
+            return replace(offer, reason=f"{KIND}: {offer.reason}") if offer.reason else OTHER_KIND
         parts.append(Part(names, listed, offer.path))
-        share = min(share, offer.share)
     lists = tuple(dict.fromkeys(n for _, listed in made for n in listed))
     found = ByChoice(grid, tuple(parts), why, holds, lists)
-    # what a part leaves over is often worse than what another answers
-    return Offer(found) if share == 1.0 else blocks.offered(found, found.part(blocks.few_places(grid)))
+    return claims.offered(found, found.part(claims.few_places(grid)))
 
 
 def _first_of(ways: Sequence[Callable[[Grid], Offer]], grid: Grid) -> Offer:
-    """The offer of the first way that answers enough of the points tried, else the one that says most about why."""
+    """The offer of the first way that is for the question, else the one that says most about why."""
     offers: list[Offer] = []
     for offer in (w(grid) for w in ways):
-        if offer.path is not None and offer.share >= SHARE_OF_TRIED:
+        if offer.path is not None:
             return offer
         offers.append(offer)
-    refused = (replace(o, path=None) for o in offers if o.reason)
-    return max(refused, key=lambda o: o.fewest > 0, default=OTHER_KIND)
+    return max((o for o in offers if o.reason), key=lambda o: o.fewest > 0, default=OTHER_KIND)
 
 
 def _choices(question: Question, *, apart: bool, every: bool) -> list[tuple[Choice, Listed]]:
@@ -214,11 +208,14 @@ class Part:
         """Number of combinations of the listed values."""
         return math.prod(map(len, self.listed.values()))
 
-    def solve(self, plan: Layout, region: Region, below: Array) -> Iterator[tuple[Choice, Arrays, Bools]]:
+    def solve(
+        self, plan: Layout, region: Region, asked: Bools | None, below: Array
+    ) -> Iterator[tuple[Choice, Arrays, Bools]]:
         """Answer a block for each of them; ``below``: what other parts reach, see ``blocks.Block``."""
         lengths = tuple(map(len, self.listed.values()))
         known = (np.broadcast_to(below, (*lengths, *below.shape)),) if isinstance(self.path, ByGroup) else ()
-        arrays, left = self.path.solve(plan, (*(slice(0, n) for n in lengths), *region), *known)
+        wanted = None if asked is None else np.broadcast_to(asked, (*lengths, *asked.shape))
+        arrays, left = self.path.solve(plan, (*(slice(0, n) for n in lengths), *region), wanted, *known)
         for at in np.ndindex(lengths):
             values = {n: v[i] for (n, v), i in zip(self.listed.items(), at, strict=True)}
             yield {**self.names, **values}, {n: a[at] for n, a in arrays.items()}, left[at]
@@ -268,10 +265,10 @@ class ByChoice:
         """Return the same way for some places along each axis of its grid."""
         return replace(self, grid=self.grid.part(places), parts=tuple(p.part(places) for p in self.parts))
 
-    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Bools]:
+    def solve(self, plan: Layout, region: Region, asked: Bools | None = None) -> tuple[Arrays, Bools]:
         """Answer a block."""
         with handover.collected() as inside:
-            every = list(self._every(wide := self._with_ties(plan), region))
+            every = list(self._every(wide := self._with_ties(plan), region, asked))
         chosen, answered = [c for c, _, _ in every], [a for _, a, _ in every]
         missed = np.stack([own for _, _, own in every])
         optimal, none = (STATUS_CODES[s] for s in (Status.OPTIMAL, Status.INFEASIBLE))
@@ -286,6 +283,7 @@ class ByChoice:
         if left.any() or inside.unexpected:
             inside.pass_on(but=blocks.BEATEN)
         open_ones = ~left & ~(np.isin(states, (optimal, none)) | worse).all(axis=0)
+        open_ones &= True if asked is None else asked
         handover.hand_over(OPEN, int(np.count_nonzero(open_ones)))
         left |= open_ones
         doubtful = self._settle_ties(wide, chosen, answered, values, which) & ~left
@@ -360,12 +358,14 @@ class ByChoice:
             which[some] = designs.first_by_rule(first, numbers, near[:, some], AS_GOOD)
         return np.asarray(some & (near & ~tied(values, TIE)).any(axis=0))
 
-    def _every(self, plan: Layout, region: Region) -> Iterator[tuple[Choice, Arrays, Bools]]:
+    def _every(
+        self, plan: Layout, region: Region, asked: Bools | None
+    ) -> Iterator[tuple[Choice, Arrays, Bools]]:
         """Answer a block under every choice; what is surely worse than under those before may be left over."""
         below = np.full(over_grid.sides(region), np.nan)
         best = np.fmax if next(iter(self.grid.bases.values())).objectives[0].maximize else np.fmin
         for p in self.parts:
-            for chosen, arrays, left in p.solve(plan, region, below):
+            for chosen, arrays, left in p.solve(plan, region, asked, below):
                 there = ~left & (arrays["status"] == STATUS_CODES[Status.OPTIMAL])
                 below = best(below, np.where(there, arrays["objective"], np.nan))
                 yield chosen, arrays, left

@@ -1,7 +1,7 @@
 """What the trial of a way may cost: counted as it goes, never read from a clock, so that all processes decide alike.
 
-A way is tried at a few points of a grid before it is taken (``solvers.many_points.blocks.offered``). What takes long
-in it says what it is about to do, in declared seconds; outside a trial nobody listens.
+A way is tried at a few points of a grid to tell how long it takes (``solvers.many_points.claims.tried``). What takes
+long in it says what it is about to do, in declared seconds; outside a trial nobody listens.
 """
 
 from __future__ import annotations

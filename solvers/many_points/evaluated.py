@@ -106,8 +106,8 @@ class Evaluated(OverGrid):
         """Declared seconds of a point: so much for each metric."""
         return work.seconds("evaluated metric", work.metrics(next(iter(self.grid.bases.values()))))
 
-    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Bools]:
-        """Evaluate a block: only the variables that are in ``plan``.
+    def solve(self, plan: Layout, region: Region, asked: Bools | None = None) -> tuple[Arrays, Bools]:
+        """Evaluate a block: only the variables that are in ``plan``, whatever points are asked.
 
         Without a status among them limits play no part, and a number that does not exist is inf or NaN, as in NumPy.
         """

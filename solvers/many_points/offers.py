@@ -1,9 +1,9 @@
-"""What a vectorised way says of a grid: that it answers it, which part of it, or why it does not."""
+"""What a vectorised way says of a grid: that it is for such questions, or why it is not."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from dse.system.arrays import Bools, Integers
@@ -23,6 +23,10 @@ class Path(Protocol):
     """
 
     @property
+    def grid(self) -> Grid:
+        """The grid that is answered."""
+
+    @property
     def method(self) -> str:
         """How, in words for the dataset."""
 
@@ -34,12 +38,15 @@ class Path(Protocol):
     def work(self) -> float:
         """What a point costs, in declared seconds of one core (see ``solvers.work``); fixed by the grid alone."""
 
-    def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Bools]:
-        """Answer a block: the arrays of its dataset, and the points left to be solved one by one.
+    def solve(
+        self, plan: Layout, region: tuple[slice, ...], asked: Bools | None = None
+    ) -> tuple[Arrays, Bools]:
+        """Answer a block: the arrays of its dataset, and the points left to the next way.
 
-        What the arrays hold at points left over is overwritten; a bound of the objective there is proved. A point's
-        numbers depend on that point and its grid alone, not on the block it is in (where rows are scattered, also on
-        those of its chunk). Why points are left over is counted (see ``formulations.handover``).
+        ``asked``: the points that are asked (None: all); nothing is said of others. What the arrays hold at points left
+        over is overwritten; a bound of the objective there is proved. A point's numbers depend on that point and its
+        grid alone, not on the block it is in (where rows are scattered, also on those of its chunk). Why points are
+        left over is counted (see ``formulations.handover``).
         """
 
     def part(self, places: Sequence[Integers]) -> Path:
@@ -48,17 +55,16 @@ class Path(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a way says of a grid.
+    """What a way says of a grid, by reading its question.
 
     ``path``: what answers it; None: nothing, and ``reason`` says why, unless the question is of another kind (empty).
-    ``share``: of the points that were tried, those that it answers. ``untried``: even a few take long. ``fewest``:
-    where there are too few points, from how many it would answer them.
+    ``few``: the same way over a few of its points, which tell how long it takes (None: its declared work tells that).
+    ``fewest``: where there are too few points, from how many it would answer them.
     """
 
     path: Path | None = None
     reason: str = ""
-    share: float = 1.0
-    untried: bool = False
+    few: Path | None = None
     fewest: int = 0
 
 
@@ -66,8 +72,9 @@ class Offer:
 class Choice:
     """The way that was chosen (None: each point is solved by itself), and what the others said against themselves.
 
-    ``exceptions``: why some way could not even be tried: what nobody expected. ``left``: of the points that were
+    ``exceptions``: why some way could not even be asked: what nobody expected. ``left``: of the points that were
     tried, the share that the way leaves over. ``untried``: whether a few points take long, so that none was tried.
+    ``later``: the ways after it that are for such questions too, which what it leaves over is given to in turn.
     """
 
     path: Path | None = None
@@ -75,6 +82,7 @@ class Choice:
     exceptions: tuple[str, ...] = ()
     left: float = 0.0
     untried: bool = False
+    later: Callable[[], Sequence[Path]] = tuple
 
 
 OF_A_STRUCTURE = 8

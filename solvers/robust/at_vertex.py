@@ -28,6 +28,7 @@ from scenarios.sweep.grids import Grid
 from scenarios.uncertainty.drawing import box
 from scenarios.uncertainty.promises import promises
 from solvers.judgement import judge
+from solvers.many_points import claims
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block
 from solvers.many_points.offers import Choice, Path
@@ -62,14 +63,15 @@ def chosen(grid: Grid, choose: Callable[[Grid], Choice], reason: str) -> Choice:
     vertex = _vertex(first) if certain_axes and len(grid.bases) == 1 else None
     if vertex is None:
         offers = [way(grid) for way in (tables.way, samples.way)]
-        taken = next((o for o in offers if o.path is not None and o.share > 0), None)
+        taken = next((o for o in offers if o.path is not None), None)
         if taken is not None:
-            return Choice(taken.path, left=1.0 - taken.share)
+            return claims.tried(taken)
         return Choice(reasons=(reason, *(o.reason for o in offers if o.reason)))
     found = choose(replace(grid, bases={k: _at_vertex(q, vertex) for k, q in grid.bases.items()}))
     if found.path is None:
         return replace(found, reasons=(reason, *found.reasons))
-    return replace(found, path=AtVertex(over_grid.spread(grid), found.path, vertex))
+    # what else the certain questions have says nothing of the box
+    return replace(found, path=AtVertex(over_grid.spread(grid), found.path, vertex), later=tuple)
 
 
 def _vertex(question: Question) -> Vertex | None:
@@ -128,8 +130,13 @@ class AtVertex:
         """Return the same way for some places along each axis of its grid."""
         return replace(self, spread=self.spread.part(places), path=self.path.part(places))
 
-    def solve(self, plan: Layout, region: Region) -> tuple[Arrays, Bools]:
-        """Answer a block."""
+    @property
+    def grid(self) -> Grid:
+        """The grid that is answered."""
+        return self.spread.grid
+
+    def solve(self, plan: Layout, region: Region, asked: Bools | None = None) -> tuple[Arrays, Bools]:
+        """Answer a block, all its points."""
         certain = only(plan, {v.name for v in plan.variables if v.role in CERTAIN})
         arrays, left = self.path.solve(certain, region)
         into = BlockAnswers(plan, left.shape)

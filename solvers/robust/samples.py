@@ -31,7 +31,7 @@ from scenarios.uncertainty.promises import promises
 from solvers import work
 from solvers.geometric.points.geometric import solver
 from solvers.geometric.programs.optimal_face import Solver
-from solvers.many_points import blocks, effort
+from solvers.many_points import blocks, claims
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer, pays
@@ -56,12 +56,10 @@ NUMBERS_TOGETHER = 5_000_000
 
 def way(grid: Grid) -> Offer:
     """Return this way where each sample of each point is a geometric program, of real or of discrete numbers."""
-    every = list(blocks.kinds(grid))
+    every = list(claims.kinds(grid))
     if any(c.target.kind == "decide" for c in grid.changes) or not all(map(_is_taken, every)):
         return OTHER_KIND
-    # a trial of whoever only asks compiles nothing
-    tried = _over_grid(blocks.thinned(grid), None if effort.only_asked() else grid)
-    return blocks.offered(_over_grid(grid, grid), tried)
+    return claims.offered(_over_grid(grid, grid), _over_grid(claims.thinned(grid), grid))
 
 
 def _is_taken(question: Question) -> bool:
@@ -99,7 +97,7 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
 
     The kernel is compiled where that pays for the ``whole`` grid (None: it is not).
     """
-    first = next(blocks.kinds(grid))
+    first = next(claims.kinds(grid))
     samples = first.uncertainty.sampling.samples
     problem = work.first_problem(grid)
     terms = 0 if problem is None else work.terms(problem)

@@ -32,7 +32,7 @@ from scenarios.sweep.grids import Grid
 from scenarios.uncertainty.promises import promises
 from solvers import designs, work
 from solvers.judgement import Judged, relative_gap
-from solvers.many_points import best_of, blocks
+from solvers.many_points import best_of, claims
 from solvers.many_points.best_of import BestOf
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
@@ -50,12 +50,12 @@ METHOD = "a table of all designs, evaluated in every sample at every point"
 
 def way(grid: Grid) -> Offer:
     """Return this way where all that is decided now comes from a table of few designs."""
-    every = list(blocks.kinds(grid))
+    every = list(claims.kinds(grid))
     # how many samples may fail depends on how many values a whole number may have
     ended = any(c.target.kind == "decide" for c in grid.changes) and any(map(promises, every))
     if ended or not all(map(_few_in_samples, every)):
         return OTHER_KIND
-    return blocks.offered(_over_grid(grid), _over_grid(blocks.thinned(grid)))
+    return claims.offered(_over_grid(grid), _over_grid(claims.thinned(grid)))
 
 
 def _few_in_samples(question: Question) -> bool:
@@ -90,7 +90,7 @@ def _limited_at_worst(question: Question) -> bool:
 
 def _over_grid(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work is that of all designs in all samples, fresh ones too."""
-    every = list(blocks.kinds(grid))
+    every = list(claims.kinds(grid))
     cells, numbers = max(map(_cells_of_largest, every)), work.metrics(every[0])
     # a measure, a spread, and in how many samples what may fail, are the same at all points of a piece
     apart = any(c.target.kind in chance_axes.KINDS for c in grid.changes) or any(map(promises, every))

@@ -341,7 +341,7 @@ def test_what_is_surely_worse_than_something_known_is_left_with_its_bound():
     whole, left = way.solve(plan, region)
     best = whole["objective"]
     factors = np.where(np.arange(best.size) % 2, 0.9, 1.0)
-    arrays, missed = way.solve(plan, region, best * factors)
+    arrays, missed = way.solve(plan, region, below=best * factors)
     optimal = ~left & (whole["status"] == OPTIMAL)
     assert optimal.sum() > 6
     np.testing.assert_array_equal(missed[optimal], factors[optimal] < 1.0)

@@ -13,15 +13,17 @@ import dse
 import scenarios
 from dse.sweeping import grid_way
 from dse.sweeping.points import chunk_work
+from formulations import handover
 from formulations.grids import over_grid
 from results.dataset import layout, to_arrays
 from solvers import enumeration, paths, work
-from solvers.answer import answer
+from solvers.answer import answer, answers
 from solvers.counting import tables
 from solvers.geometric.kernel import gp
 from solvers.linear.points import linear
-from solvers.many_points import effort, offers
+from solvers.many_points import by_choice, claims, effort
 from solvers.many_points.by_choice import ByChoice
+from solvers.many_points.offers import Choice
 from solvers.mechanisms import conflicts
 
 SEVEN = [
@@ -50,7 +52,10 @@ def blocks(entries: int, decided: int = 0) -> Any:
 def test_more_choices_than_can_be_gone_through_are_counted_not_gone_through():
     choice = paths.chosen(scenarios.grid(blocks(10, decided=10)))
     assert choice.path is None
-    assert any(f"more than {offers.CHOICES} combinations of names" in reason for reason in choice.reasons)
+    assert any(
+        f"more than {by_choice.MOST_CHOICES_ANSWERED} combinations of names" in reason
+        for reason in choice.reasons
+    )
 
 
 def test_who_only_asks_is_told_what_was_not_tried(monkeypatch: pytest.MonkeyPatch):
@@ -230,3 +235,56 @@ def test_choices_are_tried_together_what_one_leaves_over_and_another_beats_is_no
     assert choice.left == 0.0
     _, left = choice.path.solve(layout(grid), tuple(slice(0, n) for n in grid.shape))
     assert not left.any()
+
+
+@pytest.mark.parametrize("name", [n for n in scenarios.library() if n.endswith("_sweep")][::4])
+def test_a_way_is_chosen_by_what_it_declares_not_by_what_a_trial_comes_to(
+    name: str, monkeypatch: pytest.MonkeyPatch
+):
+    """A trial tells the time; which way answers the points is the same without one."""
+    grid = scenarios.grid(dse.load(name))
+    told = paths.chosen(grid)
+    monkeypatch.setattr(claims, "tried", lambda offer: Choice(offer.path))
+    again = paths.chosen(grid)
+    assert told.reasons == again.reasons
+    assert (told.path is None) == (again.path is None)
+    assert told.path is None or told.path.method == again.path.method
+
+
+def test_what_one_way_leaves_over_goes_to_the_next_and_in_the_end_to_each_point_by_itself():
+    grid = scenarios.grid(power_cap(100.0, 6))
+    plan, region = layout(grid), over_grid.whole(grid)
+    way = paths.chosen(grid).path
+    whole, left = way.solve(plan, region)
+    assert not left.any()
+    asked: list[Any] = []
+
+    class Blind:
+        """The way, but for every so many points."""
+
+        method = way.method
+
+        def __init__(self, every: int) -> None:
+            self.every = every
+
+        def solve(self, *wanted: Any) -> Any:
+            asked.append(wanted[2])
+            arrays, missed = way.solve(*wanted)
+            blind = (np.arange(missed.size).reshape(missed.shape) % self.every) == 0
+            here = blind if wanted[2] is None else blind & wanted[2]
+            handover.hand_over(f"blind at {self.every}", int(np.count_nonzero(here)))
+            return arrays, missed | blind
+
+    def apart(points: Any) -> Any:
+        asked.append(points)
+        return [answer(grid.question(tuple(p)), neighbours=False) for p in np.argwhere(points)]
+
+    arrays, alone, why = answers(grid, plan, region, [Blind(2), Blind(3)], apart)
+    numbers = np.arange(36).reshape(6, 6)
+    assert asked[0] is None
+    assert (asked[1] == (numbers % 2 == 0)).all()
+    assert (asked[2] == (numbers % 6 == 0)).all()
+    assert alone == 6
+    assert list(why.reasons) == ["blind at 3"]
+    for name in ("status", "objective", "processors"):
+        np.testing.assert_allclose(arrays[name], whole[name], rtol=1e-8, err_msg=name)

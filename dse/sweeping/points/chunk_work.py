@@ -10,7 +10,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import field, replace
 from functools import partial
@@ -92,8 +92,8 @@ _ready: dict[Study, Ready] = {}
 def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool = False) -> Ready:
     """Decide how a grid is answered; all processes decide alike. ``only``: the variables to keep (None: all).
 
-    ``full``: with what stands beside answers. Within ``solvers.many_points.effort.quickly`` a way that takes long to
-    be tried is taken untried.
+    ``full``: with what stands beside answers. Within ``solvers.many_points.effort.quickly`` less is tried to tell how
+    long it takes.
     """
     sampled, base = searched(grid), next(iter(grid.bases.values()))
     apart = why_apart(grid)
@@ -158,9 +158,12 @@ def know(study: Study, at: Ready) -> None:
 def part(at: Ready, places: Sequence[Integers]) -> Ready:
     """Return some places along each axis of a grid, answered in the same way."""
     path = None if at.path is None else at.path.part(places)
+    choice = replace(at.choice, later=lambda: [p.part(places) for p in at.choice.later()])
     grid = at.grid.part(places)
     through = None if at.points is None else at.points.part(places)
-    return replace(at, grid=grid, path=path, spread=at.spread.part(places), before=None, points=through)
+    return replace(
+        at, grid=grid, path=path, choice=choice, spread=at.spread.part(places), before=None, points=through
+    )
 
 
 def own_models(scenario: scenarios.Scenario) -> tuple[Model, ...]:
@@ -235,7 +238,30 @@ def _computed(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[
         with _one_at_a_time if side_by_side(at) else nullcontext():
             return _apart(at, region, left, told)
 
-    return answers(at.grid, at.plan, region, at.path, apart)
+    return answers(at.grid, at.plan, region, _in_turn(at), apart)
+
+
+@dataclass(frozen=True, slots=True)
+class _OneAtATime:
+    """A way that several threads may not use at once, beside one that they may."""
+
+    path: many_points.Path
+    method: str
+
+    def solve(self, *asked: Any) -> tuple[Arrays, Bools]:
+        with _one_at_a_time:
+            return self.path.solve(*asked)
+
+
+def _in_turn(at: Ready) -> Iterator[Any]:
+    """Go through the ways of a grid that answer whole blocks, at full depth those that tell what stands beside."""
+    if at.path is None:
+        return
+    yield at.path
+    for path in at.choice.later():
+        if not at.plan.full or getattr(path, "explains", False):
+            alone = side_by_side(at) and not getattr(path, "threads", False)
+            yield _OneAtATime(path, path.method) if alone else path
 
 
 def _extended(at: Ready, before: Before, region: tuple[slice, ...]) -> tuple[Arrays, int, handover.Tally]:

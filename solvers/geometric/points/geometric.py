@@ -38,7 +38,7 @@ from solvers.geometric.points.geometric_answers import (
 )
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
-from solvers.many_points import blocks, effort
+from solvers.many_points import blocks, claims, effort
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OF_A_STRUCTURE, OTHER_KIND, Offer, pays
@@ -72,8 +72,7 @@ FEWEST_NEAR = 8
 def way(grid: Grid) -> Offer:
     """Return this way if every point's question is ratios of posynomials, which divide by sums of few variables only.
 
-    Where they are searched it has to answer most of a few points, too: by the kernel that the grid is answered by, but
-    for whoever only asks, so that nothing is compiled.
+    Where they are searched a few points tell how long that takes.
     """
     spread = over_grid.spread(grid)
     if not all(batch.structure_at(spread, place) for place in grid.kinds()):
@@ -82,8 +81,7 @@ def way(grid: Grid) -> Offer:
     if found.kind != SEARCH:
         return Offer(found)
     # a grid is put in order where its kernel is compiled
-    compiled = found.ordered and not effort.only_asked()
-    return blocks.offered(found, over(blocks.thinned(grid), compiled=compiled))
+    return claims.offered(found, over(claims.thinned(grid), compiled=found.ordered))
 
 
 def over(grid: Grid, *, compiled: bool | None = None) -> ByGroup:
@@ -240,8 +238,8 @@ def _answered(
 
 
 def solver(*, compiled: bool) -> Solver:
-    """Return the kernel, compiled or not."""
-    if not compiled:
+    """Return the kernel, compiled or not; for whoever only asks nothing is compiled."""
+    if not compiled or effort.only_asked():
         return partial(put_in.solve, gp.solve)
     from solvers.geometric.kernel import compiled_batch as kernel
 

@@ -44,7 +44,7 @@ from solvers.linear.linear_program import (
 from solvers.linear.milp_explained import RATE_ROUNDING
 from solvers.linear.points import linear_conflicts, mixed
 from solvers.linear.points.lp import NotLinear, Rows, Vertices, along, to_user
-from solvers.many_points import blocks
+from solvers.many_points import claims
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import Offer
@@ -67,8 +67,8 @@ AWAY = 1e-7
 
 def way(grid: Grid) -> Offer:
     """Return this way where most points of a grid are linear programs."""
-    gaps = any(d.integer or d.values is not None for q in blocks.kinds(grid) for d in q.decide)
-    return blocks.offered_by_group(grid, KIND, is_program, over, FEWEST_WHOLE if gaps else FEWEST_COMPILED)
+    gaps = any(d.integer or d.values is not None for q in claims.kinds(grid) for d in q.decide)
+    return claims.offered_by_group(grid, KIND, is_program, over, FEWEST_WHOLE if gaps else FEWEST_COMPILED)
 
 
 def over(grid: Grid) -> ByGroup:

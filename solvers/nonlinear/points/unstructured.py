@@ -19,7 +19,7 @@ from solvers import boxes, designs, enumeration
 from solvers.explaining import least_values, subsets
 from solvers.geometric.programs import kinks
 from solvers.judgement import judge
-from solvers.many_points import blocks
+from solvers.many_points import blocks, claims
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import Offer
@@ -40,7 +40,7 @@ POINTS_TOGETHER = 4096
 
 def way(grid: Grid) -> Offer:
     """Return this way if intervals are the way of every point alone: an arithmetic that shows no structure."""
-    return blocks.offered_by_group(grid, KIND, _by_intervals, over)
+    return claims.offered_by_group(grid, KIND, _by_intervals, over)
 
 
 def _by_intervals(question: Question) -> bool:
