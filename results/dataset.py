@@ -25,6 +25,7 @@ from results.variables import (
     LIMIT,
     NOT_APPLICABLE,
     NOT_BINDING,
+    OBJECTIVE_MEASURE,
     PROMISE,
     RESERVED,
     STATUS_CODES,
@@ -186,6 +187,18 @@ def objectives(dataset: xr.Dataset) -> dict[str, bool]:
     """Return the objectives a dataset was made for: name, and whether it is maximised."""
     found = json.loads(dataset.attrs.get("objectives", "{}"))
     return {name: sense == "max" for name, sense in found.items()}
+
+
+def goals(dataset: xr.Dataset) -> dict[str, bool]:
+    """Return the variables that hold what a dataset was optimised for, and whether that is maximised.
+
+    They bear the names of the objectives. What is a measure over samples stands under "objective": under the name of
+    the metric there is the mean, or the nominal value.
+    """
+    every = objectives(dataset)
+    held = "objective" in dataset
+    measured = held and OBJECTIVE_MEASURE in dataset.attrs
+    return {("objective" if measured or (held and n not in dataset) else n): x for n, x in every.items()}
 
 
 def blank(plan: Layout, points: Sequence[int] | None = None) -> Arrays:

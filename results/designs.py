@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from results import asked, flat, provenance
-from results.dataset import objectives
+from results.dataset import goals
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,11 +21,11 @@ def in_short(dataset: xr.Dataset) -> list[str]:
     if decided is None or not axes:
         return [*axes, *(str(n) for n in dataset.data_vars if n not in LEFT_OUT)]
 
-    goals = [n for n in objectives(dataset) if n in dataset]
+    optimised = [n for n in goals(dataset) if n in dataset]
     listed = [n for n in map(str, dataset.data_vars) if _is_one(dataset, n, decided)]
-    if not goals and not listed:
+    if not optimised and not listed:
         listed = [str(n) for n in dataset.data_vars if n not in LEFT_OUT and n != "objective"]
-    return list(dict.fromkeys([*axes, *(n for n in ("status",) if n in dataset), *goals, *listed]))
+    return list(dict.fromkeys([*axes, *(n for n in ("status",) if n in dataset), *optimised, *listed]))
 
 
 def _is_one(dataset: xr.Dataset, name: str, decided: set[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from dse.quantities import show
 from dse.system.records import dataclass
 from results import axes, explained_layout, flat
 from results.along_fronts.variable_names import FRONT
-from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
+from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES
+from results.dataset import goals as goals_of
 from results.fresh_layout import KEPT, MEAN, PROMISED
 from results.page import fronts
 from results.page.fronts import Place, Progress
@@ -93,7 +94,7 @@ def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = M
     front = FRONT in dims
     status = thin["status"].values.ravel()
     kept = np.flatnonzero(status) if front else np.arange(status.size)
-    goals = objectives(dataset)
+    goals = goals_of(dataset)
     words = {code: status.value for status, code in STATUS_CODES.items()} | {0: "not computed"}
     return Table(
         kind=FRONT if front else "sweep",
@@ -150,18 +151,19 @@ def _page_columns(
     left_out = STRUCTURE | (explained & {"conflicts"})
     named = [str(n) for n, v in dataset.data_vars.items() if n not in left_out and set(dims) <= set(v.dims)]
     # the objective stands under its own name, too; where nothing was optimised there is none
-    named = [n for n in named if n != "objective" or (goals and not set(goals) & set(named))]
+    named = [n for n in named if n != "objective" or n in goals]
     rank = {"objective": 0, "decided": 1, "metric": 2, "bound": 3, explained_layout.ROLE: 4}
     roles = {n: explained_layout.ROLE if n in explained else _role(n, goals, decided) for n in named}
     order = {name: place for place, name in enumerate(goals)}
     for name in sorted(named, key=lambda n: (rank[roles[n]], order.get(n, 0))):
         array = dataset[name].transpose(*dims, ...)
         for label, element in _elements_at_point(array, dims):
-            yield _page_column(element, label, roles[name], np.asarray(element.values).ravel()[kept])
+            column = _page_column(element, label, roles[name], np.asarray(element.values).ravel()[kept])
+            yield replace(column, label=axes.words(axes.name_of(dataset, name))) if name in goals else column
 
 
 def _role(name: str, goals: Mapping[str, bool], decided: frozenset[str]) -> str:
-    if name in goals or name == "objective":
+    if name in goals:
         return "objective"
     if name == "bound":
         return "bound"

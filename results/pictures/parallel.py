@@ -10,7 +10,7 @@ import numpy as np
 from dse.system.records import dataclass
 from results import axes, designs, flat
 from results.along_fronts.variable_names import FRONT
-from results.dataset import objectives
+from results.dataset import goals
 from results.pictures.canvas import COLOURS, MEDIUM, SMALL_POINTS, colour_bar, colour_scale, sheet, title_of
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ def _shade(dataset: xr.Dataset, colour: str | None, names: list[str]) -> str | N
         if colour not in dataset:
             raise ValueError(f"there is no variable {colour!r} to colour the lines by")
         return colour
-    goals = [n for n in (*objectives(dataset), *names) if n in dataset]
-    return next((n for n in goals if not axes.is_text(dataset[n])), None)
+    shaded = [n for n in (*goals(dataset), *names) if n in dataset]
+    return next((n for n in shaded if not axes.is_text(dataset[n])), None)
 
 
 def _draw(

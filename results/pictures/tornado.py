@@ -9,7 +9,7 @@ import numpy as np
 from dse.system.pictures import BLUE, VERMILLION
 from dse.system.records import dataclass
 from results import axes, flat
-from results.dataset import LIMIT, objectives
+from results.dataset import LIMIT
 from results.pictures.canvas import MEDIUM, SMALL_POINTS, label_bars, sheet, title_of
 from results.telling.facts import Facts
 from results.telling.limits import base_name
@@ -58,7 +58,7 @@ def tornado(source: xr.Dataset | Facts, ax: Axes | None = None, most: int = MOST
             "nothing here has an elasticity: it takes an optimum that moves smoothly with what is given (where whole "
             "numbers are decided, the answer says at which value of a limit it next changes)"
         )
-    goal = (source.objective_name if alone else next(iter(objectives(source)), "")) or "objective"
+    goal = (source.objective_name if alone else axes.name_of(source, "objective")) or "objective"
     about = source.title if alone else title_of(source)
     return _draw(shown, len(bars) - len(shown), goal, about, ax, ranges=not alone)
 

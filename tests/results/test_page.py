@@ -3,12 +3,14 @@
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import dse
 from results import page
 from results.page import Insides, Page, Section, document
 from results.page.insides import Sum
@@ -214,3 +216,29 @@ def test_missing_numbers_are_null_and_codes_are_names():
     assert columns["machine"]["labels"][int(columns["machine"]["values"][0])] == "alien"
     # one number stands for all where they are the same
     assert columns["share a"]["values"] == [0.25]
+
+
+@pytest.mark.parametrize("measure", ["worst", "mean"])
+def test_what_is_optimised_over_samples_is_its_measure_not_the_metric(measure: str, tmp_path: Path):
+    """The metric of that name is the mean over the samples, in a worst case the nominal value."""
+    asked = dse.load(
+        {
+            "model": "matmul",
+            "machine": "balanced",
+            "given": {"order": 4096, "memory": 5e5},
+            "decide": {"processors": {"values": [64, 128]}},
+            "uncertain": {"machine.energy_per_word": {"uniform": [1e-6, 5e-6]}},
+            "objective": {"minimize": "energy", "measure": measure},
+            "sweep": {"order": {"path": "given.order", "values": [3500, 4096]}},
+        }
+    )
+    swept = dse.sweep(asked, progress=False)
+    table = page.of_dataset(swept, ["processors"])
+    goal = next(c for c in table.columns if c.role == "objective")
+    assert goal.label == f"{measure} of energy"
+    found = np.array(goal.values)
+    np.testing.assert_allclose(found / found[0], swept["objective"] / swept["objective"][0], rtol=1e-5)
+    assert [c.role for c in table.columns if c.name == "energy"] == ["metric"]
+    written = tmp_path / "told.md"
+    dse.export(swept, written)
+    assert "objective" in written.read_text(encoding="utf-8")
