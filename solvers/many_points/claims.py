@@ -22,6 +22,8 @@ from solvers.many_points.blocks import ByGroup
 from solvers.many_points.offers import OTHER_KIND, Choice, Offer, Path, too_few, too_many_choices
 
 SLOWER = "more work than the points one by one"
+MOST_TRIED = 0.05
+"""Of the points of a grid that is answered those that may be tried before."""
 
 
 def kinds(grid: Grid) -> Iterator[Question]:
@@ -76,10 +78,13 @@ def offered(way: Path, of_few: Path) -> Offer:
 def tried(offer: Offer) -> Choice:
     """Choose a way that is offered, with what a few points tell of the time that it takes; no answer rests on it.
 
-    Where points are much work fewer are tried; of a way of which even these take too long nothing is known.
+    Where points are much work fewer are tried; of a way of which even these take too long nothing is known. Whoever
+    answers the grid tries no large part of it.
     """
     way, of_few = offer.path, offer.few
     if way is None or of_few is None:
+        return Choice(way)
+    if not effort.only_asked() and of_few.grid.size > MOST_TRIED * way.grid.size:
         return Choice(way)
     if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
         of_few = of_few.part(middle_and_name_ends(of_few.grid))

@@ -106,10 +106,13 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
         problem is not None and problem.goal is not None and not problem.goal.denominator.is_monomial
     )
 
+    # samples that differ between points are drawn, and answered, for each by itself
+    most = 1 if any(c.target.kind in chance_axes.KINDS for c in grid.changes) else blocks.ANY_NUMBER
+
     def units(way: str) -> dict[str, float]:
         return {
-            "alone worlds": SHARE_OF_ALONE_RATIO[way] * divided_by_sum,
-            "alone chance": SHARE_OF_ALONE[way] * (len(promises(first)) + measured),
+            "alone worlds": (1.0 if most == 1 else SHARE_OF_ALONE_RATIO[way]) * divided_by_sum,
+            "alone chance": (1.0 if most == 1 else SHARE_OF_ALONE[way]) * (len(promises(first)) + measured),
             "table metric": validation.WORKED_OUT
             * work.metrics(first)
             * (PASSES * samples + validation.FRESH),
@@ -118,8 +121,7 @@ def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:
         }
 
     together = max(NUMBERS_TOGETHER // samples, 1)
-    most = 1 if any(c.target.kind in chance_axes.KINDS for c in grid.changes) else blocks.ANY_NUMBER
-    compiled = whole is not None and pays(work.total(units("numpy")), whole)
+    compiled = whole is not None and most > 1 and pays(work.total(units("numpy")), whole)
     return ByGroup(
         over_grid.spread(grid),
         partial(_answered, compiled=compiled),
