@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,8 +48,10 @@ LEAST_ENTRY = 1e-12
 PROGRAM_SECONDS = 120.0
 
 
-def minimise(n: Numbers, cost: Array, gap: float = 0.0, *, worse: float = math.inf) -> Result:
-    """Minimise ``cost . u``; ``gap``: absolute gap of the objective that is enough beside the relative 1e-9.
+def minimise(
+    n: Numbers, cost: Array, gap: float = 0.0, *, worse: float = math.inf, share: float = MIP_GAP
+) -> Result:
+    """Minimise ``cost . u``; ``gap``: absolute gap of the objective that is enough beside the relative one, ``share``.
 
     Whole numbers come back whole and everything else as the best vertex of the linear program that they leave; if no
     value is below ``worse``, as the search leaves it.
@@ -59,8 +62,9 @@ def minimise(n: Numbers, cost: Array, gap: float = 0.0, *, worse: float = math.i
     few = n.rows[supports.few_of_several(n)]
     chosen = _of_sets(n, cost) if len(few) else None
     if chosen is None and len(few):
-        chosen = supports.minimise(n, cost, gap, few, _solved_linear_program, _searched_integers)
-    return _searched_integers(n, cost, gap, worse) if chosen is None else chosen
+        whole = partial(_searched_integers, share=share)
+        chosen = supports.minimise(n, cost, gap, few, _solved_linear_program, whole)
+    return _searched_integers(n, cost, gap, worse, share=share) if chosen is None else chosen
 
 
 def _of_sets(n: Numbers, cost: Array) -> Result | None:
@@ -71,7 +75,12 @@ def _of_sets(n: Numbers, cost: Array) -> Result | None:
 
 
 def _searched_integers(
-    n: Numbers, cost: Array, gap: float = 0.0, worse: float = math.inf, y: Array | None = None
+    n: Numbers,
+    cost: Array,
+    gap: float = 0.0,
+    worse: float = math.inf,
+    y: Array | None = None,
+    share: float = MIP_GAP,
 ) -> Result:
     """One search of HiGHS over whole numbers, then the linear program that they leave (see ``minimise``).
 
@@ -80,13 +89,14 @@ def _searched_integers(
     if not n.integer.any():
         return _solved_linear_program(n, cost)
     n = large_numbers.with_implied_ends(n, cost, lambda near: _point_that_meets(near, cost))
-    large = large_numbers.minimise(n, cost, gap, _solved_linear_program, _searched_integers)
+    whole = partial(_searched_integers, share=share)
+    large = large_numbers.minimise(n, cost, gap, _solved_linear_program, whole)
     if large is not None:
         return large
-    found = _called_highs(n, cost, gap)
+    found = _called_highs(n, cost, gap, share=share)
     if whole_parts.has_wide_lists(n):
         # presolve has lost the largest entry of a list, and numbers of 1e30 are lost without it
-        found = _better(found, _called_highs(n, cost, gap, presolve=False))
+        found = _better(found, _called_highs(n, cost, gap, presolve=False, share=share))
     if found.end is End.INFEASIBLE and _whole_refuted(n):
         return found
     # any point will do where nothing is to be small
@@ -97,7 +107,7 @@ def _searched_integers(
     if listed is not None:
         return listed
     if many or found.end is End.INFEASIBLE or found.end is End.FAILED:
-        found = _better(found, _searched_loosely(n, cost, gap))
+        found = _better(found, _searched_loosely(n, cost, gap, share))
     if found.u is None:
         return Result(End.FAILED) if found.end is End.INFEASIBLE else _without_end(n, cost)
     if n.integer.all() or found.bound >= worse:
@@ -111,7 +121,7 @@ def _searched_integers(
 
 def _point_that_meets(n: Numbers, cost: Array) -> Result:
     """What one search finds, with whole numbers whole, if it meets the rows."""
-    found = _called_highs(n, cost, 0.0).u
+    found = _called_highs(n, cost, 0.0, share=ROUGH_SHARE).u
     if found is None:
         return Result(End.FAILED)
     u = np.where(np.append(n.integer, False), np.round(found), found)
@@ -156,9 +166,9 @@ def held_to(n: Numbers, row: Array, y: Array | None = None) -> Numbers:
     return whole_parts.narrowed(n, row, y).with_rows(row)
 
 
-def _searched_loosely(n: Numbers, cost: Array, gap: float) -> Result:
+def _searched_loosely(n: Numbers, cost: Array, gap: float, share: float) -> Result:
     """A search at the tolerances of HiGHS itself; its point is the best that its whole numbers leave at tight ones."""
-    found = _called_highs(n, cost, gap, tight=False)
+    found = _called_highs(n, cost, gap, tight=False, share=share)
     if found.u is None:
         return found
     rest = _called_highs(n.fixed(found.u), cost, 0.0)

@@ -24,11 +24,20 @@ ENOUGH_MISSED = 1e-7
 LARGEST_MISS = 1e9
 
 
-def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = ()) -> float:
+def is_violated(p: Program, drop: Collection[str]) -> bool:
+    """Whether it is proved that every design misses some limit, but for those that are left out (``drop``)."""
+    shares = (highs.ROUGH_SHARE, highs.MIP_GAP) if p.integer.any() else (highs.MIP_GAP,)
+    return any(least_violation(p, drop=drop, share=share) > SLACK for share in shares)
+
+
+def least_violation(
+    p: Program, *, whole: bool = True, drop: Collection[str] = (), share: float = highs.MIP_GAP
+) -> float:
     """Proven lower bound of the largest amount by which some limit is missed, over all designs (0: none known).
 
     A program of its own: every limit may give by the same multiple of its size (``sizes_of_rows``), which is minimised.
-    ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out.
+    ``whole``: whether to go on with whole numbers where divisible ones say nothing; ``drop``: limits that are left out;
+    ``share``: relative gap that is enough.
     """
     kept, n = milp.kept_rows(p, drop, p.rows), milp.numbers(p, drop=drop, giving=True)
     give, n = sizes_of_rows(p)[0][kept], replace(n, rows=n.rows - let_pass(p)[kept])
@@ -42,7 +51,9 @@ def least_violation(p: Program, *, whole: bool = True, drop: Collection[str] = (
         return min(
             most,
             *(
-                _violation(of.with_rows(extra), np.append(give, np.abs(extra).max(axis=1, initial=0.0)))
+                _violation(
+                    of.with_rows(extra), np.append(give, np.abs(extra).max(axis=1, initial=0.0)), share
+                )
                 for extra in branches(p)
             ),
         )
@@ -105,8 +116,8 @@ def _plain(forms: Array) -> Bools:
     return np.asarray(~forms[..., :-1].any(axis=-1))
 
 
-def _violation(n: Numbers, give: Array) -> float:
-    found = highs.minimise(*n.eased(give, LARGEST_MISS))
+def _violation(n: Numbers, give: Array, share: float) -> float:
+    found = highs.minimise(*n.eased(give, LARGEST_MISS), share=share)
     missed = LARGEST_MISS if found.end is End.INFEASIBLE else found.bound if found.u is not None else 0.0
     if missed > SLACK:
         return missed

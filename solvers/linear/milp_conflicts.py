@@ -20,7 +20,7 @@ from formulations.tolerances import HOLDS, SLACK
 from scenarios.question import Question, without
 from solvers import boxes
 from solvers.linear import highs, milp
-from solvers.linear.least_misses import least_violation
+from solvers.linear.least_misses import is_violated, least_violation
 from solvers.linear.linear_program import End, Numbers, Result, constant_column, no_worse, ratio_at
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, TO_NOTHING, feasible_values, singly
 from solvers.mechanisms.sensitivity import off_zero
@@ -174,7 +174,7 @@ class _Known:
             ratios = _ratios_of_nothing(self.p, found.u, drop)
             return self._by_widest(n, drop, ratios) if ratios.any() else self._by_ends(drop)
         # of a linear program that is proved; of whole numbers only by a bound
-        proved = (found.u is None and not n.integer.any()) or least_violation(self.p, drop=drop) > SLACK
+        proved = (found.u is None and not n.integer.any()) or is_violated(self.p, drop)
         if found.end is End.INFEASIBLE and proved:
             return CANNOT_HOLD
         tried = found.end in (End.INFEASIBLE, End.FOUND)
