@@ -28,7 +28,7 @@ class Wrongly:
     def __init__(self, way: Any, wrong: tuple[int, ...], factor: float) -> None:
         self.grid, self.wrong, self.factor = way, wrong, factor
 
-    def solve(self, plan: Any, region: tuple[slice, ...]) -> Any:
+    def solve(self, plan: Any, region: tuple[slice, ...], asked: Any = None) -> Any:
         found = [one_by_one.answered(self.grid, place) for place in one_by_one.places(region)]
         shape = tuple(s.stop - s.start for s in region)
         arrays = results.dataset.to_arrays(plan, found, shape)

@@ -81,7 +81,7 @@ def test_points_left_over_by_a_fast_way_tell_how_far_they_are(grid_file: Callabl
 
         method, kind = "half", "point"
 
-        def solve(self, plan: Layout, region: tuple[slice, ...]) -> tuple[Arrays, Any]:
+        def solve(self, plan: Layout, region: tuple[slice, ...], asked: Any = None) -> tuple[Arrays, Any]:
             shape = tuple(s.stop - s.start for s in region)
             left = np.zeros(shape, bool)
             left[shape[0] // 2 :] = True
