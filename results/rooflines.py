@@ -15,6 +15,7 @@ from formulations import evaluation
 from results import designs_inside
 from results.designs_inside import Designs
 from scenarios.language.machine_files import shown_names
+from scenarios.question import STRETCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +42,8 @@ class Roofline:
 
     ``name``: what tells it from the others, in words; ``intensity``: flops per byte of the curves; ``curves``: flops
     per second, flops per joule and watts there, by metric; ``units``: of the metrics. ``places``: the designs of
-    this machine among the dataset's points, ``at``: their intensities, ``reached``: their metrics. ``uncapped``: the
+    this machine among the dataset's points, ``at``: their intensities, ``reached``: their metrics, ``nominal``:
+    whether these are at the nominal values of what is uncertain, not the means that were optimised. ``uncapped``: the
     curves without a cap on power, none where the machine has no cap; ``regimes``: what bounds the machine, from which
     to which intensity, where its model says so.
     """
@@ -55,6 +57,7 @@ class Roofline:
     reached: Mapping[str, Array]
     uncapped: Mapping[str, Array] = field(default_factory=dict)
     regimes: tuple[tuple[float, float, str], ...] = ()
+    nominal: bool = False
 
 
 def of_machine(machine: str | Mapping[str, Any], **given: Any) -> Roofline:
@@ -85,10 +88,28 @@ def _rooflines_of(groups: Iterable[Designs], most: int = MOST_ROOFS) -> tuple[Ro
     for group in groups:
         # of several kernels each has its own work, and only the intensity may be shared
         if any({"bytes", "intensity"} <= set(names) for names in group.question.model.one_of):
-            alike += _differing_in_work(group)
+            alike += [own for at in _at_nominal(group) for own in _differing_in_work(at)]
     machines = [_inputs_of_curve(group) for group in alike[:most]]
     names = _machine_labels([_shown(group) for group in alike[:most]], machines)
     return tuple(_roofline_of_group(*each) for each in zip(alike, machines, names, strict=False))
+
+
+def _at_nominal(group: Designs) -> Iterator[Designs]:
+    """Give designs what they reach at nominal numbers: a roof of these bounds no mean over samples.
+
+    Designs of which a decided number is not known are left out.
+    """
+    question = group.question
+    if question.uncertain is None:
+        yield group
+        return
+    chosen = [*(d.name for d in question.decide), *([STRETCH.name] if STRETCH.name in group.numbers else [])]
+    x = {n: group.number(n) for n in chosen}
+    if all(v is not None for v in x.values()):
+        inputs = {n: v for n, v in group.numbers.items() if n in question.given}
+        with np.errstate(all="ignore"):
+            reached = evaluation.metrics(replace(question, given={**question.given, **inputs}), x)
+        yield replace(group, numbers={**inputs, **x, **reached})
 
 
 def _shown(group: Designs) -> dict[str, str]:
@@ -173,6 +194,7 @@ def _roofline_of_group(group: Designs, machine: Mapping[str, Any], name: str) ->
         {n: np.broadcast_to(_reached(group, n), at.shape) for n in kept},
         _uncapped(asked, kept, along),
         _regimes(asked, metrics, along),
+        group.question.uncertain is not None,
     )
 
 

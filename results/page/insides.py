@@ -51,12 +51,16 @@ class Roof:
 
 @dataclass(frozen=True, slots=True)
 class Insides:
-    """All that; ``units``: of what rooflines show; ``rates``: by limit, percent of the objective per percent of it."""
+    """All that; ``units``: of what rooflines show; ``rates``: by limit, percent of the objective per percent of it.
+
+    ``nominal``: whether designs stand under rooflines at the nominal values of what is uncertain.
+    """
 
     sums: tuple[Sum, ...] = ()
     roofs: tuple[Roof, ...] = ()
     units: Mapping[str, str] | None = None
     rates: Mapping[str, Numbers] | None = None
+    nominal: bool = False
 
 
 def of_solution(solution: Facts) -> Insides:
@@ -65,7 +69,8 @@ def of_solution(solution: Facts) -> Insides:
         _sum_of_designs(b, slice(None))
         for b in _objectives_first(breakdowns.every(solution), [solution.objective_name])
     )
-    return Insides(sums, *_roofs(rooflines.of_solution(solution), np.zeros(1, int)))
+    roofs = rooflines.of_solution(solution)
+    return Insides(sums, *_roofs(roofs, np.zeros(1, int)), nominal=any(r.nominal for r in roofs))
 
 
 def of_dataset(dataset: xr.Dataset, kept: Array) -> Insides:
@@ -76,9 +81,9 @@ def of_dataset(dataset: xr.Dataset, kept: Array) -> Insides:
     )
     number = np.full(dataset["status"].size, -1)
     number[kept] = np.arange(kept.size)
-    return Insides(
-        sums, *_roofs(rooflines.of_dataset(dataset, MOST_ROOFLINES), number), _elasticities(dataset, kept)
-    )
+    roofs = rooflines.of_dataset(dataset, MOST_ROOFLINES)
+    nominal = any(r.nominal for r in roofs)
+    return Insides(sums, *_roofs(roofs, number), _elasticities(dataset, kept), nominal)
 
 
 def _objectives_first(found: Sequence[Breakdown], goals: Sequence[str]) -> list[Breakdown]:

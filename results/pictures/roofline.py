@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from results.rooflines import Roofline
 
 INTENSITY = "intensity (flop/byte)"
-MARKED = "designs"
+MARKED, AT_NOMINAL = "designs", "designs at nominal numbers"
 FREE = "without its power cap"
 MOST_MARKS = 500
 FEW_DECADES = 300.0
@@ -41,8 +41,8 @@ def roofline(
     ``source``: a sweep, a front or an answer of a model that knows an intensity (a curve for each machine, at most
     six, and the designs under them), the name of a machine, or a table shaped like [machine]; ``metrics``: which
     panels (default: performance, efficiency and power); ``ax``: axes of one's own, as many. Dashed is what the machine
-    would reach without its power cap; of one machine the background says what bounds it. All is computed by the
-    equations of the model. Returns the figure. Raises ValueError where there is no intensity, and for a metric that
+    would reach without its power cap; of one machine the background says what bounds it. Where numbers are uncertain
+    machines and designs are at their nominal values. All is computed by the equations of the model. Returns the figure. Raises ValueError where there is no intensity, and for a metric that
     has no curve; ScenarioError for a machine that is not known or lacks parameters.
     """
     found = _rooflines_of_source(source)
@@ -114,7 +114,7 @@ def _panel(panel: Axes, name: str, found: tuple[Roofline, ...]) -> dict[str, Any
         if 0 < roof.at.size <= MOST_MARKS:
             look: dict[str, Any] = {"color": colour, "markeredgecolor": "black", "markersize": 8, "zorder": 4}
             (dots,) = panel.plot(roof.at, factor * roof.reached[name], marker, linestyle="none", **look)
-            marks.setdefault(MARKED, dots)
+            marks.setdefault(AT_NOMINAL if roof.nominal else MARKED, dots)
     if log:
         from matplotlib.ticker import LogLocator, NullFormatter
 

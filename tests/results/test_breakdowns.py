@@ -119,6 +119,30 @@ def test_designs_stand_on_the_rooflines_of_their_machines():
             np.testing.assert_allclose(np.exp(curve), reached, rtol=2e-3)
 
 
+@pytest.mark.parametrize("swept", [False, True])
+def test_designs_judged_over_samples_stand_under_the_nominal_roof_at_their_nominal_performance(swept: bool):
+    """Their means over kernels of any intensity lie above it."""
+    asked = {
+        "model": "roofline",
+        "given": {"flops": 1e12, "intensity": 4},
+        "machine": "gtx-titan-choi2014",
+        "uncertain": {"intensity": {"loguniform": [0.25, 64]}, "sampling": {"samples": 64}},
+        "objective": {"minimize": "energy", "measure": "mean"},
+    }
+    if swept:
+        flops = {"path": "given.flops", "values": [1e11, 1e12]}
+        dataset = dse.sweep({**asked, "sweep": {"flops": flops}}, progress=False)
+        (roof,), means = rooflines.of_dataset(dataset), dataset["performance"].values
+    else:
+        solution = dse.solve(asked)
+        (roof,), means = rooflines.of_solution(solution), solution.metrics["performance"]
+    # 239 GB/s at 4 flop/byte
+    np.testing.assert_allclose(roof.reached["performance"], 4 * 239e9, rtol=2e-3)
+    assert (roof.at == 4).all()
+    assert np.min(means) > 1.1 * 4 * 239e9
+    assert roof.nominal
+
+
 def test_models_without_an_intensity_have_no_roofline():
     assert rooflines.of_solution(answers("nbody_deadline")) == ()
 
