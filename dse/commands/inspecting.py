@@ -18,6 +18,7 @@ from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json
 from dse.names import some_of
+from dse.quantities import plural
 from dse.system.records import dataclass
 from results.stores.files.storage import local
 
@@ -175,7 +176,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
         ("sampled", told["uncertain"].get("uncertain.sampling", "")),
         ("judged by", _judged(told["uncertain"])),
         ("promised", "\n".join(_promised(told["uncertain"]))),
-        ("grid", f"{axes} = {told['points']} points" if axes else ""),
+        ("grid", f"{axes} = {plural(told['points'], 'point')}" if axes else ""),
         ("goes", _way_words(told)),
         ("next", f"dse {_for_file(told['command'], file)}"),
     ]
@@ -254,9 +255,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
         problem = formulate(question)
     except ArithmeticError as failure:
         raise failures.refused(asked.file, question, failure) from failure
-    if grid.axes:
-        say(f"At the first of {grid.size} points of the grid:\n")
-    told = question_words.first_choice(question, choice)
+    told = question_words.first_point(grid) + question_words.first_choice(question, choice)
     say(told + in_words(problem, full=full, designs=designs.few(question)))
     unsure = uncertain_words.record(question)
     if unsure:
@@ -284,7 +283,8 @@ def _unwritten(grid: Grid, asked: Question) -> str:
     if grid.axes:
         names = ", ".join(a.name for a in grid.axes)
         parts.append(
-            f"it sweeps {names} ({grid.size} points): take [sweep] out and write the value of one point in its place"
+            f"it sweeps {names} ({plural(grid.size, 'point')}): "
+            "take [sweep] out and write the value of one point in its place"
         )
     if len(asked.objectives) > 1:
         names = ", ".join(o.name for o in asked.objectives)

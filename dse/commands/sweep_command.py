@@ -20,6 +20,7 @@ from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO, dept
 from dse.commands.terminal.options.machine_option import BASELINE_MACHINE, MACHINE
 from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json
+from dse.quantities import plural
 from dse.system.pictures import PICTURES
 from results.stores.files.storage import named, writable
 
@@ -268,7 +269,9 @@ def _show_outside(told: dict[str, Any]) -> None:
 
 
 def _points_text(told: dict[str, Any]) -> str:
-    return f"{told['points']} points ({' × '.join(f'{n} {name}' for name, n in told['axes'].items())})"
+    return (
+        f"{plural(told['points'], 'point')} ({' × '.join(f'{n} {name}' for name, n in told['axes'].items())})"
+    )
 
 
 def _show_store(store: str) -> None:

@@ -21,6 +21,7 @@ import results.stores.files.storage
 import results.stores.store
 import scenarios
 from dse.models.model import refuse_left_out
+from dse.quantities import plural
 from dse.sweeping import audits, extending, grid_way
 from dse.sweeping.cluster.workers import LocalWorkers
 from dse.sweeping.dispatch import through_dask, through_threads
@@ -151,7 +152,9 @@ def run(
         grown.recover(path)
         extending.refuse_fewer(extending.worlds_in(path, scenario), scenario, path)
     before = extending.before(path, scenario, ready) if extend and path is not None else None
-    announce(progress, f"{grid.size} points: {grid_way.words(grid_way.told(ready, workers, client))}")
+    announce(
+        progress, f"{plural(grid.size, 'point')}: {grid_way.words(grid_way.told(ready, workers, client))}"
+    )
     todo = _Todo(scenario, only, client, workers, progress, patience, audit, retry_failed, by, full)
     if before is None or path is None:
         return todo.filled(ready, path)

@@ -42,8 +42,9 @@ def roofline(
     six, and the designs under them), the name of a machine, or a table shaped like [machine]; ``metrics``: which
     panels (default: performance, efficiency and power); ``ax``: axes of one's own, as many. Dashed is what the machine
     would reach without its power cap; of one machine the background says what bounds it. Where numbers are uncertain
-    machines and designs are at their nominal values. All is computed by the equations of the model. Returns the figure. Raises ValueError where there is no intensity, and for a metric that
-    has no curve; ScenarioError for a machine that is not known or lacks parameters.
+    machines and designs are at their nominal values. All is computed by the equations of the model. Returns the
+    figure. Raises ValueError where there is no intensity, and for a metric that has no curve; ScenarioError for a
+    machine that is not known or lacks parameters.
     """
     found = _rooflines_of_source(source)
     known = list(found[0].curves)

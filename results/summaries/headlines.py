@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.quantities import plural
 from results import axes
 from results.along_fronts.variable_names import FRONT
 from results.dataset import STATUS_CODES, objectives
@@ -47,10 +48,17 @@ def of_dataset(dataset: xr.Dataset) -> str:
     goals = objectives(dataset)
     status = dataset["status"].values if "status" in dataset else np.zeros(0)
     answered = np.isin(status, axes.ANSWERED)
+    if goals and status.size and (status == STATUS_CODES[Status.INFEASIBLE]).all():
+        return (
+            f"There is no design at any of the {status.size} points."
+            if status.size > 1
+            else "There is no such design."
+        )
     if not goals or not answered.any():
         return ""
-    if FRONT in dataset.dims:
-        return _of_front(dataset, list(goals)) if dataset["status"].dims == (FRONT,) else ""
+    # several objectives have no least value: what is left of their fronts is told as designs
+    if FRONT in dataset.coords or len(goals) > 1:
+        return _of_front(dataset, list(goals)) if dataset["status"].dims in {(FRONT,), ()} else ""
     name, maximize = next(iter(goals.items()))
     array = dataset["objective"] if "objective" in dataset else dataset[name]
     if array.dims != dataset["status"].dims:
@@ -60,18 +68,22 @@ def of_dataset(dataset: xr.Dataset) -> str:
     called = axes.name_of(dataset, "objective") if "objective" in dataset else name
     told = f"{'Greatest' if maximize else 'Least'} {axes.words(called)}: {low if low == high else f'{low} to {high}'}"
     none = int(np.count_nonzero(status == STATUS_CODES[Status.INFEASIBLE]))
-    without = f"; at {none} points there is no design" if none else ""
-    return f"{told}, over {int(answered.sum())} of {status.size} points{without}."
+    without = f"; at {plural(none, 'point')} there is no design" if none else ""
+    over = f", over {int(answered.sum())} of {status.size} points" if status.size > 1 else ""
+    return f"{told}{over}{without}."
 
 
 def _of_front(dataset: xr.Dataset, goals: list[str]) -> str:
-    first = np.asarray(dataset[goals[0]].values, float)
+    first = np.ravel(dataset[goals[0]].values).astype(float)
     kept = np.flatnonzero(np.isfinite(first))
     if not kept.size:
         return ""
     ends = (int(kept[first[kept].argmin()]), int(kept[first[kept].argmax()]))
     told = [
-        ", ".join(f"{axes.words(n)} {axes.amount(float(dataset[n].values[i]), dataset[n], 4)}" for n in goals)
+        ", ".join(
+            f"{axes.words(n)} {axes.amount(float(np.ravel(dataset[n].values)[i]), dataset[n], 4)}"
+            for n in goals
+        )
         for i in ends
     ]
     return (

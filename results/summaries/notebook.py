@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from results import page, plot
+from results.along_fronts.variable_names import FRONT
 from results.page.columns import Column
 from results.summaries import headlines
 from results.telling.parts import html_table, safe
@@ -61,7 +62,8 @@ def _design_table(dataset: xr.Dataset) -> str:
     heads = ["", "status", *(c.label + (f" ({c.unit})" if c.unit else "") for c in columns)]
     lines = [[str(i), found.status[i], *(_cell(c, i) for c in columns)] for i in rows.tolist()]
     of = len(found.status) + found.left_out
-    return html_table(heads, lines) + (f"<p>{len(rows)} of {of} designs</p>" if len(rows) < of else "")
+    many = f"{len(rows)} of {of} {'designs' if found.kind == FRONT else 'points'}"
+    return html_table(heads, lines) + (f"<p>{many}</p>" if len(rows) < of else "")
 
 
 def _cell(column: Column, row: int) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.quantities import plural
 from formulations.tolerances import HOLDS
 from results.axes import ANSWERED
 from results.variables import VALIDITY
@@ -46,7 +47,5 @@ def words(found: Mapping[str, int], points: int, kind: str = "point") -> str:
     """Say it of so many answered points (or samples), to stand after "outside"; empty where none is."""
     if not found:
         return ""
-    told = ", ".join(
-        f"{name} above 1 at {n} of {points} {kind}{'s' * (points != 1)}" for name, n in found.items()
-    )
+    told = ", ".join(f"{name} above 1 at {n} of {plural(points, kind)}" for name, n in found.items())
     return f"the range in which the model was derived: {told}"

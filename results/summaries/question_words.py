@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dse.quantities import show
+from dse.quantities import plural, show
 from formulations.evaluation import quantity
 from results.axes import words
 from results.telling.families import family_name
@@ -62,6 +62,11 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
         told.append(f"for every {' × '.join(_axis_text(question, a) for a in grid.axes)}")
     sentence_ = "; ".join(told)
     return f"{sentence_[0].upper()}{sentence_[1:]}."
+
+
+def first_point(grid: Grid) -> str:
+    """Say that a question is told at the first point of its grid, with an empty line behind; empty without axes."""
+    return f"At the first of {plural(grid.size, 'point')} of the grid:\n\n" if grid.axes else ""
 
 
 def first_choice(question: Question, chosen: Mapping[str, str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from dse.quantities import plural
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -36,6 +38,6 @@ def told(counts: Mapping[str, int], points: int, sources: Mapping[str, str]) -> 
     """Say both as (label, text); ``counts``: at how many of the points which flag holds."""
     if not sources:
         return []
-    checked = ", ".join(f"{flag} at {n} of {points} points" for flag, n in counts.items() if n)
+    checked = ", ".join(f"{flag} at {n} of {plural(points, 'point')}" for flag, n in counts.items() if n)
     kinds = "; ".join(f"{kind}: {names}" for kind, names in rows(sources))
     return [(label, text) for label, text in (("checked", checked), ("numbers", kinds)) if text]

@@ -73,3 +73,17 @@ def test_a_platform_that_is_swept_is_not_told_as_the_machine(tmp_path: Path):
     assert "for every platform (arndale-gpu-choi2014, gtx-titan-choi2014)" in said
     # machine parameters have units: 30.4 pJ/flop of Table I
     assert "30.4 pJ/flop" in said
+
+
+def test_points_without_a_design_are_told_in_the_headline():
+    def told(*status: int) -> str:
+        energy = [1.0 if s == 1 else np.nan for s in status]
+        data = {"energy": ("cap", energy, {"units": "J"}), "status": ("cap", np.array(status, np.int8))}
+        goals = {"objectives": '{"energy": "min"}'}
+        return headlines.of_dataset(xr.Dataset(data, {"cap": np.arange(len(status))}, goals))
+
+    assert told(1, 3) == "Least energy: 1 J, over 1 of 2 points; at 1 point there is no design."
+    assert told(1) == "Least energy: 1 J."
+    assert told(3, 3) == "There is no design at any of the 2 points."
+    assert told(3) == "There is no such design."
+    assert told(3, 0) == ""
