@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.system.records import dataclass
-from results.along_fronts.variable_names import FRONT, PLACE_STATUS
+from results.along_fronts.variable_names import FRONT, PLACE_STATUS, of_whole_front
 from results.axes import codes
 from results.dataset import LIMIT, STATUS_CODES
 from results.explained_layout import ALTERNATIVE, PARAMETER
@@ -103,6 +103,24 @@ def with_status(dataset: xr.Dataset) -> xr.Dataset:
     dims = points(dataset)
     code = np.full([dataset.sizes[d] for d in dims], STATUS_CODES[Status.EVALUATED], np.int8)
     return dataset.assign(status=(dims, code))
+
+
+def along_all(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a dataset of which one value of an axis was chosen with that axis again, one value long.
+
+    What was chosen must still be told by the coordinates (not with ``drop=True``).
+    """
+    alone = [name for name, c in dataset.coords.items() if c.ndim == 0 and (is_axis(c) or name == FRONT)]
+    rows = {str(n): d for d in alone for n in of_rows(dataset, str(d))}
+    gone = [d for d in alone if d not in rows]
+    if not gone:
+        return dataset
+    found = dataset.expand_dims([d for d in gone if d != FRONT])
+    if FRONT in gone:
+        # along a front lies what is told of each of its points; it goes last, as where all of it is there
+        whole = found.drop_vars([FRONT, *(n for n in map(str, found.data_vars) if not of_whole_front(n))])
+        found = found.drop_vars(whole.data_vars).expand_dims(FRONT, axis=-1).assign(whole.data_vars)
+    return found.assign_coords({n: dataset[n].expand_dims(d) for n, d in rows.items() if d in gone})
 
 
 def is_axis(coordinate: xr.DataArray) -> bool:

@@ -145,8 +145,8 @@ def report(
 
     A scenario is answered first; a ``.json`` file is an answer that `dse solve --json` printed. ``points``: the number
     of points of a front. ``indices``: for a scenario, also show which uncertain numbers matter (``what_matters``); a
-    number sets the rows. Raises ScenarioError, StoreError (also if the page cannot be written), and ValueError for
-    indices of an answer.
+    number sets the rows. ``file``: a name that ends in .html. Raises ScenarioError, StoreError (also if the page cannot
+    be written), and ValueError for indices of an answer.
     """
     from dse.reporting import reports
     from results import page
@@ -154,6 +154,7 @@ def report(
     from results.solution import Solution
     from results.stores.files.storage import writable
 
+    page.check(file)
     target, found = writable(file), opened(source)
     if indices and not isinstance(found, Scenario):
         raise ValueError("indices need answers in samples of their own: give the scenario, not an answer")

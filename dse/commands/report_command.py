@@ -35,10 +35,10 @@ def report(source: str, output: str, points: int | None, indices: bool, samples:
     network and no other file.
     """
     from dse import api
+    from results import page
     from results.export import answer_files, reading
 
-    if Path(output).suffix not in {".html", ".htm"}:
-        raise click.UsageError(f"{output}: a report is a page, name it {Path(output).stem}.html")
+    page.check(output)
     if samples is not None and not indices:
         raise click.UsageError("--samples says how many rows the indices rest on: add --indices")
     if indices and (reading.is_stored(source) or Path(source).suffix == answer_files.SUFFIX):

@@ -18,12 +18,12 @@ from dse.reporting.machine_sections import machine_sections, machines_by_entry
 from dse.uncertain import worlds as all_worlds
 from formulations.problem import formulate
 from results import asked as asked_of
-from results import axes, page, plot, provenance
+from results import axes, flat, page, plot, provenance
 from results.along_fronts.variable_names import FRONT
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.page import Page, Section
 from results.solution import Solution, Status
-from results.summaries import checked, headlines, outside, question_words
+from results.summaries import checked, headlines, outside, question_words, slices
 from results.telling import render
 from results.telling.limits import base_name
 from results.uncertainty import kept, matters_text, worlds, worlds_text
@@ -108,7 +108,7 @@ def of_solution(solution: Solution, command: str = "") -> Page:
     return Page(
         title=solution.title or "An answer",
         answer=[*_question(solution.scenario, asked), *render.head(solution)],
-        question="" if question is None else _in_words(question),
+        question="" if asked is None else _in_words(*asked),
         first=[Section("Answer", tables=tables)],
         sections=[
             *machine_sections(
@@ -125,15 +125,20 @@ def of_solution(solution: Solution, command: str = "") -> Page:
 def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | None = None) -> Page:
     """Make the page of a front or of a sweep; ``study``: the worlds of the dataset, with a fixed design beside them."""
     about = dataset.attrs
-    tables = asked_of.tables(dataset.coords, dataset.attrs)
+    tables = asked_of.tables(flat.along_all(dataset).coords, dataset.attrs)
     asked = _grid_and_question(str(about.get("scenario", "")), tables)
     decided = asked[0].decided() if asked else ()
     text = str(about.get("scenario", ""))
     versions = json.loads(about.get("versions", "{}"))
+    part = slices.words(dataset, asked[0] if asked else None)
     return Page(
         title=str(about.get("title", "")) or "A study",
-        answer=[*(_question(text, asked, tables) or _wanted(dataset)), *_facts(dataset)],
-        question="" if asked is None else _in_words(asked[1]),
+        answer=[
+            *(_question(text, asked, tables) or _wanted(dataset)),
+            *([("part of it", part)] if part else []),
+            *_facts(dataset),
+        ],
+        question="" if asked is None else _in_words(*asked),
         table=page.of_dataset(dataset, decided),
         headline=headlines.of_dataset(dataset),
         first=list(_worlds(dataset, study)),
@@ -169,11 +174,11 @@ def _wanted(dataset: xr.Dataset) -> Facts:
 
 def _facts(dataset: xr.Dataset) -> Facts:
     """Say what the answers are and how sure they are."""
-    status = dataset["status"].values if "status" in dataset else np.zeros(0)
+    status = flat.with_status(dataset)["status"].values
     counts = {s.value: int(np.count_nonzero(status == code)) for s, code in STATUS_CODES.items()}
     told = [f"{n} {word}" for word, n in counts.items() if n]
     # fronts are filled up to the length of the longest, which is nothing that is still to come
-    missing = 0 if "front" in dataset.dims else int(np.count_nonzero(status == 0))
+    missing = 0 if FRONT in dataset.coords else int(np.count_nonzero(status == 0))
     told += [f"{missing} not computed yet"] if missing else []
     gaps = dataset["gap"].values if "gap" in dataset else np.array([np.nan])
     proven = gaps[np.isfinite(gaps) & (status == 1)] if gaps.shape == status.shape else np.zeros(0)
@@ -210,10 +215,11 @@ def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, 
         told = f"between the designs the front is known {exactly}"
         yield "enclosed", f"{told}; proof: {proof}" if proof else told
     knee = dataset.attrs.get("knee")
-    if knee is not None and "front" in dataset.dims:
-        at = dataset.isel(front=int(knee))
+    # some designs may have been chosen, which are numbered anew
+    for place in np.flatnonzero(dataset[FRONT].values == knee) if FRONT in dataset.dims else ():
+        at = dataset.isel({FRONT: int(place)})
         reached = (f"{n} {axes.amount(float(at[n]), dataset[n], 4)}" for n in goals)
-        yield "knee", f"design {knee}, the farthest from the line between the ends: {', '.join(reached)}"
+        yield "knee", f"design {place}, the farthest from the line between the ends: {', '.join(reached)}"
 
 
 def _pictures(drawn: Callable[..., Figure], words: str) -> list[tuple[str, str, str]]:
@@ -282,14 +288,13 @@ def _grid_and_question(text: str, tables: Sequence[Table] = ()) -> tuple[scenari
     return grid, first
 
 
-def _in_words(question: Question) -> str:
-    """Write the question as mathematics, at its first choices."""
+def _in_words(grid: scenarios.Grid, question: Question) -> str:
+    """Write the question as mathematics, at the first of its points and of its choices."""
     from formulations.pyomo_models.explain import explain
 
     chosen, first = next(combinations(question))
-    return question_words.first_choice(question, chosen) + explain(
-        formulate(first), designs=designs.few(first)
-    )
+    told = question_words.first_point(grid) + question_words.first_choice(question, chosen)
+    return told + explain(formulate(first), designs=designs.few(first))
 
 
 def _given_machines(question: Question | None) -> dict[str, Any]:

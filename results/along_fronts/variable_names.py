@@ -9,3 +9,8 @@ AT, LOWER, UPPER, WIDTH = "enclosure_at", "enclosure_lower", "enclosure_upper", 
 """Between points: where the second objective lies between two bounds, and how far these are apart."""
 TRIAL, HYPERVOLUME = "trial", "hypervolume"
 """Of a search with a sampler: its trials, and the hypervolume after each."""
+
+
+def of_whole_front(name: str) -> bool:
+    """Tell whether a variable is told of a front as a whole, not of each of its points."""
+    return name.startswith(("front_", "enclosure_", HYPERVOLUME))

@@ -13,7 +13,7 @@ import numpy as np
 from dse.quantities import show
 from dse.system.records import dataclass
 from results import axes, explained_layout, flat
-from results.along_fronts.variable_names import FRONT
+from results.along_fronts.variable_names import FRONT, of_whole_front
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES
 from results.dataset import goals as goals_of
 from results.fresh_layout import KEPT, MEAN, PROMISED
@@ -88,7 +88,7 @@ def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = M
     value of the longest axes is taken, the first and the last among them. Fronts have no points where they are
     filled up to the length of the longest.
     """
-    whole = flat.with_status(dataset)
+    whole = flat.along_all(flat.with_status(dataset))
     thin = _thinned(whole, most)
     dims = tuple(map(str, thin["status"].dims))
     front = FRONT in dims
@@ -149,7 +149,11 @@ def _page_columns(
     explained = explained_layout.names(dataset)
     # which limits are in conflict stands beside each point
     left_out = STRUCTURE | (explained & {"conflicts"})
-    named = [str(n) for n, v in dataset.data_vars.items() if n not in left_out and set(dims) <= set(v.dims)]
+    named = [
+        str(n)
+        for n, v in dataset.data_vars.items()
+        if n not in left_out and set(dims) <= set(v.dims) and not of_whole_front(str(n))
+    ]
     # the objective stands under its own name, too; where nothing was optimised there is none
     named = [n for n in named if n != "objective" or n in goals]
     rank = {"objective": 0, "decided": 1, "metric": 2, "bound": 3, explained_layout.ROLE: 4}

@@ -14,11 +14,13 @@ from dse.system.records import dataclass
 from dse.system.streams import visible
 from results.page.insides import Insides
 from results.stores.files.storage import write_text
+from results.stores.files.trouble import StoreError
 
 if TYPE_CHECKING:
     from results.page.columns import Column, Table
 
 SCRIPTS = ("page.js", "tables.js", "parallel.js", "insides.js", "front.js", "sweep.js")
+ENDINGS = (".html", ".htm")
 # bytes a page may have, and what its markup, style and scripts take of them
 LARGEST_PAGE, FIXED_BYTES = 7_900_000, 200_000
 
@@ -84,6 +86,13 @@ def html(page: Page) -> str:
 def _without_controls(value: Any) -> Any:
     """Return text without control characters; what is markup of ours stays."""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def check(file: str | Path) -> None:
+    """Raise StoreError, before anything is computed, for a file that no browser would take for a page."""
+    target = Path(file)
+    if target.suffix.lower() not in ENDINGS:
+        raise StoreError(f"{target}: a report is a page, name it {target.stem}.html")
 
 
 def save(page: Page, file: str | Path) -> Path:

@@ -156,6 +156,9 @@ def _refusal(about: Mapping[str, Any]) -> str:
         return (
             f"no design: {' and '.join(conflict)} cannot {'hold together' if len(conflict) > 1 else 'be met'}"
         )
+    if int(about.get("points", 0)):
+        # some designs of each front were chosen, and this one is shorter
+        return "none of these designs"
     return str(about.get("message") or about.get("certificate") or "not computed")
 
 
