@@ -18,7 +18,6 @@ from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json
 from dse.names import some_of
-from dse.quantities import plural
 from dse.system.records import dataclass
 from results.stores.files.storage import local
 
@@ -158,6 +157,7 @@ def _decided_on_grid(grid: Grid) -> dict[str, list[str]]:
 
 
 def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
+    from dse.quantities import plural
     from results.telling.limit_rows import by_family
 
     goals = ", ".join(f"{sense} {name}" for name, sense in told["objectives"].items())
@@ -273,6 +273,8 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
 
 def _unwritten(grid: Grid, asked: Question) -> str:
     """Say which parts of a question files leave out, and what to do; empty where they hold all."""
+    from dse.quantities import plural
+
     parts = []
     if asked.uncertain is not None:
         names = ", ".join(asked.uncertain.marginals)

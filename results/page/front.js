@@ -26,6 +26,7 @@ function startFront() {
       const stride = sizes.slice(axis + 1).reduce((a, b) => a * b, 1);
       const values = [...Array(sizes[axis]).keys()].map((k) => [k, D.places[k * stride].at[axis]]);
       const label = (axisColumn(name) || { label: name }).label;
+      if (sizes[axis] === 1) { made.push(make("span", {}, `${label} ${values[0][1]}`)); return; }
       const everything = many() * (taken[axis] < 0 ? 1 : sizes[axis]) <= MOST_ASKED ? [[-1, "all"]] : [];
       made.push(select(`front-axis-${axis}`, label, [...everything, ...values], taken[axis], (v) => { taken[axis] = v; controls(); draw(); document.getElementById(`front-axis-${axis}`).focus(); }));
     });
@@ -67,7 +68,8 @@ function startFront() {
         line: { color: colour, width: 1.5 }, showlegend: !several, name: "exact between designs" });
       const mine = members(place).filter((i) => kept(i) || !outside.push(i));
       const third = goals.length > 2 && !several ? COLUMNS[goals.find((g) => g !== choose.x && g !== choose.y)] : null;
-      const marker = third ? { color: mine.map((i) => third.values[i]), colorscale: "Cividis", showscale: true, colorbar: { ...BAR, title: { text: plain(title(third)) } } } : { color: colour };
+      const shades = third ? along(third) : [];
+      const marker = third ? { color: mine.map((i) => shades[i]), colorscale: "Cividis", showscale: true, colorbar: colourBar(third, shades) } : { color: colour };
       found.push({ ...mode, ...group, ...at(mine), mode: "markers", name, marker: { size: POINTS > MANY ? 5 : 8, ...marker,
         symbol: mine.map((i) => symbol(i, n)), line: { color: colour, width: 1.5 } } });
     });
@@ -106,7 +108,6 @@ function startFront() {
     Plotly.react(box, traces(), { xaxis: axis(COLUMNS[choose.x]), yaxis: axis(COLUMNS[choose.y]), hovermode: "closest", margin: { l: 70, r: 45, t: 10, b: 55 },
       modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, uirevision: `${choose.x} ${choose.y}`, shapes: [] }, CONFIG);
     document.getElementById("front-note").textContent = notes();
-    ring();
   }
 
   function notes() {
@@ -123,22 +124,9 @@ function startFront() {
     return said.join(" ");
   }
 
-  // The design looked at: a ring that moves without drawing anything else again
-  function ring() {
-    const old = box.querySelector(".looked");
-    const layout = box._fullLayout;
-    if (!layout || current < 0) { if (old) old.remove(); return; }
-    const [x, y] = [COLUMNS[choose.x].values[current], COLUMNS[choose.y].values[current]];
-    if (x === null || y === null) { if (old) old.remove(); return; }
-    const mark = old || document.createElementNS("http://www.w3.org/2000/svg", "circle");
-    const on = (a, v) => a._offset + a.d2p(v);
-    for (const [k, v] of Object.entries({ class: "looked", cx: on(layout.xaxis, x), cy: on(layout.yaxis, y), r: 10, fill: "none", stroke: "#1b1f24", "stroke-width": 1.5, "stroke-dasharray": "3 2", "pointer-events": "none" })) mark.setAttribute(k, v);
-    if (!old) box.querySelector(".main-svg").append(mark);
-  }
-
   controls();
   draw();
   live(box, () => visible().flatMap(({ place }) => members(place)).filter(kept));
-  listeners.push((what) => { if (what === "current") ring(); else draw(); });
-  box.on("plotly_relayout", ring);
+  listeners.push((what) => { if (what !== "current") draw(); });
+  ringed(box, (i) => visible().some(({ place }) => place === placeOf(i)) && [COLUMNS[choose.x].values[i], COLUMNS[choose.y].values[i]]);
 }

@@ -13,6 +13,9 @@ function tall(box, pixels) {
   return pixels;
 }
 
+// Room at the right for the buttons, which stand in two columns beside a low picture
+const aside = (pixels) => (pixels < 210 ? 75 : 45);
+
 function drawRates() {
   const box = document.getElementById("rates");
   if (!box) return;
@@ -26,7 +29,7 @@ function tornado(box, names, groups) {
   Plotly.react(box, groups.map((g, k) => ({ type: "bar", orientation: "h", name: g.name, y: names.map(plain), x: g.values,
     marker: { color: colours(g.values, k), pattern: { shape: groups.length > 1 ? PATTERNS[k % PATTERNS.length] : g.values.map((v) => (v < 0 ? "" : "/")), fillmode: "overlay", solidity: 0.25, fgcolor: "#fff" } },
     hovertemplate: "%{y}: %{x:.4~g} %<extra></extra>" })),
-  { height, margin: { l: 150, r: 45, t: 10, b: 45 }, xaxis: { title: { text: "% of the objective per % more", standoff: 12 }, automargin: true, nticks: 5, tickangle: 0, exponentformat: "e", zeroline: true, zerolinewidth: 1.5 },
+  { height, margin: { l: 150, r: aside(height), t: 10, b: 45 }, xaxis: { title: { text: "% of the objective per % more", standoff: 12 }, automargin: true, nticks: 5, tickangle: 0, exponentformat: "e", zeroline: true, zerolinewidth: 1.5 },
     yaxis: { automargin: true }, showlegend: groups.length > 1, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, CONFIG);
 }
 
@@ -43,7 +46,7 @@ function drawSums(choose) {
     x: shownDesigns.map((i) => values[i] * scale(i)), customdata: POINTS ? shownDesigns : [],
     marker: { color: PALETTE[k % PALETTE.length], line: { color: "#fff", width: 1 }, pattern: { shape: PATTERNS[k % PATTERNS.length], fillmode: "overlay", solidity: 0.2, fgcolor: "#fff" } },
     hovertemplate: `%{y}<br>${template(name)}: %{x:.4~g} ${template(unit)}<extra></extra>` })),
-  { height, barmode: "relative", margin: { l: 90, r: 45, t: 10, b: 45 }, xaxis: { title: { text: plain(`${sum.title.split(" by ")[0]}${unit ? ` (${unit})` : ""}`) }, exponentformat: "none" },
+  { height, barmode: "relative", margin: { l: 90, r: aside(height), t: 10, b: 45 }, xaxis: { title: { text: plain(`${sum.title.split(" by ")[0]}${unit ? ` (${unit})` : ""}`) }, exponentformat: "none" },
     yaxis: { autorange: "reversed", type: "category" }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", traceorder: "normal" } }, CONFIG);
   const heads = ["part", ...shownDesigns.map(nameOf)];
   const rows = Object.entries(sum.parts).map(([name, values]) => [name, ...shownDesigns.map((i) => `${number(values[i])} ${sum.unit} (${Number((100 * values[i] / total(i)).toPrecision(3))} %)`)]);

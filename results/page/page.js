@@ -16,6 +16,8 @@ const ranges = new Map();  // place of a column -> [[low, high], ...], null: ope
 const listeners = [];      // what is drawn again when pins, ranges or the design looked at change
 let current = -1;          // the design that was looked at last
 
+// axes may have any name, also one that every object has something under
+if (D.rows) D.rows = Object.assign(Object.create(null), D.rows);
 for (const c of COLUMNS) if (c.values.length === 1) c.values = new Array(POINTS).fill(c.values[0]);
 for (const c of COLUMNS) c.brief = apart(c.labels, TICK_LETTERS);
 const status = (i) => D.status.texts[D.status.codes[i]];
@@ -132,6 +134,14 @@ function scaled(positive) {
 
 const logged = (c) => c.log && !c.labels.length;
 
+// The scale of colours that stand for positions along an axis of this quantity
+function colourBar(c, positions) {
+  const bar = { ...BAR, title: { text: plain(title(c)), side: "right" } };
+  const there = positions.filter(Number.isFinite);
+  if (c.labels.length) return { ...bar, tickvals: c.labels.map((_, k) => k), ticktext: c.brief.map(plain) };
+  return logged(c) && there.length ? { ...bar, ...ticks(Math.min(...there), Math.max(...there)) } : bar;
+}
+
 // A picture answers to the pointer and to keys: arrows go from design to design, Enter puts one side by side
 function live(box, order) {
   const index = (event) => event.points.find((p) => Number.isInteger(p.customdata));
@@ -151,6 +161,29 @@ function live(box, order) {
   });
 }
 
+// A ring round the design looked at, where `place` says that it stands: [across, up, its vertical axis], or nothing. It
+// follows every drawing; dark on white, it is seen on any ground
+function ringed(box, place) {
+  const mark = () => {
+    box.querySelector(".looked")?.remove();
+    const [x, y, upwards] = (current >= 0 && place(current)) || [null, null];
+    if (x === null || y === null) return;
+    const drawn = [[box._fullLayout.xaxis, x], [box._fullLayout[upwards || "yaxis"], y]].map(([axis, v]) => [axis._offset, axis.d2p(v), axis._length]);
+    if (!drawn.every(([, at, most]) => at >= 0 && at <= most)) return;
+    const svg = (tag, attributes) => {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+      return made;
+    };
+    const [cx, cy] = drawn.map(([offset, at]) => offset + at);
+    const both = svg("g", { class: "looked", "pointer-events": "none" });
+    for (const stroke of [{ stroke: "#fff", "stroke-width": 5 }, { stroke: "#1b1f24", "stroke-width": 2 }]) both.append(svg("circle", { cx, cy, r: 10, fill: "none", ...stroke }));
+    box.querySelector(".main-svg").append(both);
+  };
+  box.on("plotly_afterplot", mark);
+  listeners.push((what) => { if (what === "current") mark(); });
+}
+
 // A table behind a picture, closed until somebody opens it
 function behind(box, caption, heads, rows) {
   const table = make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
@@ -166,7 +199,7 @@ document.addEventListener("DOMContentLoaded", () => {
   drawRates();
   if (POINTS) {
     if (D.kind === "front") startFront();
-    else startSweep();
+    else if (Object.keys(D.dims).length) startSweep();
     startTables();
   }
   startInsides();

@@ -18,8 +18,9 @@ function startParallel() {
   const places = important();
   makeRanges(places);
   listeners.push((what) => { if (what === "ranges" || what === "brush") fillRanges(); });
-  if (places.length) drawParallel(places);
-  else document.getElementById("parallel").textContent = "All designs have the same values.";
+  const many = inside().filter(answered).length;
+  if (many && places.length) drawParallel(places);
+  else document.getElementById("parallel").textContent = ["No point has a design.", "There is one design."][many] || "All designs have the same values.";
 }
 
 // More lines than can be told apart are not drawn: every second, third, ... stands for the others

@@ -75,7 +75,10 @@ function drawDesigns() {
   const pages = Math.max(1, Math.ceil(left.length / ROWS_PER_PAGE));
   page = Math.min(page, pages - 1);
   const out = D.left_out ? ` (${D.left_out} more points of the dataset were left out of this page)` : "";
-  document.getElementById("count").textContent = `${left.length} of ${POINTS} designs${out}`;
+  // of a sweep not every point has a design
+  const designs = left.filter(answered).length;
+  const having = D.kind === "front" || designs === left.length ? "" : `, ${designs} of them with a design`;
+  document.getElementById("count").textContent = `${left.length} of ${POINTS} ${D.kind === "front" ? "designs" : "points"}${having}${out}`;
   const more = further();
   const listed = COLUMNS.filter((c) => !explains(c));
   const cells = listed.map((c) => apart(c.labels, CELL_LETTERS));
