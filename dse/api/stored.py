@@ -143,10 +143,11 @@ def report(
 ) -> Path:
     """Write one self-contained HTML page about a store, a dataset, an answer, or a scenario; returns its path.
 
-    A scenario is answered first; a ``.json`` file is an answer that `dse solve --json` printed. ``points``: the number
-    of points of a front. ``indices``: for a scenario, also show which uncertain numbers matter (``what_matters``); a
-    number sets the rows. ``file``: a name that ends in .html. Raises ScenarioError, StoreError (also if the page cannot
-    be written), and ValueError for indices of an answer.
+    Of a dataset of chosen points (``isel``) it says which part of the question that is. A scenario is answered first; a
+    ``.json`` file is an answer that `dse solve --json` printed. ``points``: the number of points of a front.
+    ``indices``: for a scenario, also show which uncertain numbers matter (``what_matters``); a number sets the rows.
+    ``file``: a name that ends in .html. Raises ScenarioError, StoreError (also if the page cannot be written), and
+    ValueError for indices of an answer.
     """
     from dse.reporting import reports
     from results import page

@@ -162,7 +162,7 @@ function live(box, order) {
 }
 
 // A ring round the design looked at, where `place` says that it stands: [across, up, its vertical axis], or nothing. It
-// follows every drawing; dark on white, it is seen on any ground
+// follows every drawing; dark dashes on white are seen on any ground, and are no knee
 function ringed(box, place) {
   const mark = () => {
     box.querySelector(".looked")?.remove();
@@ -177,7 +177,7 @@ function ringed(box, place) {
     };
     const [cx, cy] = drawn.map(([offset, at]) => offset + at);
     const both = svg("g", { class: "looked", "pointer-events": "none" });
-    for (const stroke of [{ stroke: "#fff", "stroke-width": 5 }, { stroke: "#1b1f24", "stroke-width": 2 }]) both.append(svg("circle", { cx, cy, r: 10, fill: "none", ...stroke }));
+    for (const stroke of [{ stroke: "#fff", "stroke-width": 5 }, { stroke: "#1b1f24", "stroke-width": 2, "stroke-dasharray": "5 3" }]) both.append(svg("circle", { cx, cy, r: 10, fill: "none", ...stroke }));
     box.querySelector(".main-svg").append(both);
   };
   box.on("plotly_afterplot", mark);

@@ -19,8 +19,12 @@ function startParallel() {
   makeRanges(places);
   listeners.push((what) => { if (what === "ranges" || what === "brush") fillRanges(); });
   const many = inside().filter(answered).length;
-  if (many && places.length) drawParallel(places);
-  else document.getElementById("parallel").textContent = ["No point has a design.", "There is one design."][many] || "All designs have the same values.";
+  if (many && places.length) { drawParallel(places); return; }
+  const box = document.getElementById("parallel");
+  box.textContent = ["No point has a design.", "There is one design."][many] || "All designs have the same values.";
+  box.className = "";
+  // what is said of brushes is of no use here
+  box.closest("section").querySelector(".note").hidden = true;
 }
 
 // More lines than can be told apart are not drawn: every second, third, ... stands for the others
