@@ -155,7 +155,7 @@ def to_dataset(found: Fronts) -> xr.Dataset:
     made = front_places.joined(found.grid, parts, goals)
     several = f"a front at each of {math.prod(found.grid.shape)} places"
     return made.assign_attrs(
-        robust_points.about(found.grid.first),
+        robust_points.about(found.grid.first, found.grid),
         method=f"{several} of {' × '.join(a.name for a in found.grid.axes)}",
         solves=sum(f.solves for f in found.found.values()),
         failed_solves=sum(f.failed for f in found.found.values()),

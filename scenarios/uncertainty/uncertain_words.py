@@ -83,9 +83,14 @@ def measure(of: Measure | None) -> str:
     )
 
 
-def named(of: Measure, name: str = "") -> str:
-    """Say a measure in a few words: "mean of energy"; ``name``: of the metric, where the measure does not say it."""
+def named(of: Measure, name: str = "", *, swept: bool = False) -> str:
+    """Say a measure in a few words: "mean of energy"; ``name``: of the metric, where the measure does not say it.
+
+    ``swept``: whether its level is another one at each point.
+    """
     what = of.of or name
+    if swept:
+        return f"{'quantile' if of.kind == 'quantile' else 'mean of the worst part'} of {what}"
     if not of.level:
         return f"{'mean' if of.kind == 'cvar' else of.kind} of {what}"
     if of.kind == "quantile":

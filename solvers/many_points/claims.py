@@ -22,7 +22,7 @@ from solvers.many_points.blocks import ByGroup
 from solvers.many_points.offers import OTHER_KIND, Choice, Offer, Path, too_few, too_many_choices
 
 SLOWER = "more work than the points one by one"
-MOST_TRIED = 0.05
+SHARE_TRIED = 0.05
 """Of the points of a grid that is answered those that may be tried before."""
 
 
@@ -84,7 +84,7 @@ def tried(offer: Offer) -> Choice:
     way, of_few = offer.path, offer.few
     if way is None or of_few is None:
         return Choice(way)
-    if not effort.only_asked() and of_few.grid.size > MOST_TRIED * way.grid.size:
+    if not effort.only_asked() and of_few.grid.size > SHARE_TRIED * way.grid.size:
         return Choice(way)
     if of_few.work * of_few.grid.size > effort.FEW_SECONDS:
         of_few = of_few.part(middle_and_name_ends(of_few.grid))

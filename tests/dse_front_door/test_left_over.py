@@ -197,7 +197,7 @@ CHOSEN = {
 
 @pytest.mark.parametrize("kind", CHOSEN)
 def test_a_way_that_breaks_while_it_is_tried_says_so(kind: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(claims, "MOST_TRIED", 1.0)
+    monkeypatch.setattr(claims, "SHARE_TRIED", 1.0)
     module, name, source = CHOSEN[kind]
     asked = scenarios.grid(dse.load(source()))
     assert paths.chosen(asked).path is not None

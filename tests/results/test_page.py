@@ -242,3 +242,10 @@ def test_what_is_optimised_over_samples_is_its_measure_not_the_metric(measure: s
     written = tmp_path / "told.md"
     dse.export(swept, written)
     assert "objective" in written.read_text(encoding="utf-8")
+
+
+def test_a_measure_whose_level_is_swept_is_not_called_by_the_level_of_the_file():
+    asked = dse.load("roofline_energy_by_quantile_sweep")
+    swept = dse.sweep(asked, progress=False)
+    goal = next(c for c in page.of_dataset(swept).columns if c.role == "objective")
+    assert goal.label == "quantile of energy"

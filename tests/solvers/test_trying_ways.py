@@ -75,7 +75,7 @@ def test_who_only_asks_is_told_what_was_not_tried(monkeypatch: pytest.MonkeyPatc
 
 def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch: pytest.MonkeyPatch):
     grid = scenarios.grid(blocks(2))
-    monkeypatch.setattr(claims, "MOST_TRIED", 1.0)
+    monkeypatch.setattr(claims, "SHARE_TRIED", 1.0)
     monkeypatch.setattr(effort, "_most", type("Most", (), {"get": staticmethod(lambda: 1e-9)}))
     monkeypatch.setattr(effort, "TRIAL_SECONDS", 1e-9)
     declared = linear.over

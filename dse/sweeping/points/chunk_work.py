@@ -102,7 +102,7 @@ def ready(grid: scenarios.Grid, only: Sequence[str] | None = None, *, full: bool
         choice = many_points.Choice(reasons=(FULL,), exceptions=choice.exceptions)
     path = choice.path
     method = sampled or (ALONE if path is None else path.method)
-    plan = results.dataset.kept(grid, {"method": method, **robust_points.about(base)}, only, full=full)
+    plan = results.dataset.kept(grid, {"method": method, **robust_points.about(base, grid)}, only, full=full)
     return Ready(grid, plan, path, over_grid.spread(grid), choice, declared(grid, choice, full=full))
 
 

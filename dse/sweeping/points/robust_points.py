@@ -12,22 +12,26 @@ from solvers.robust import validation
 
 if TYPE_CHECKING:
     from scenarios.question import Question
+    from scenarios.sweep.grids import Grid
 
 
-def about(question: Question) -> dict[str, Any]:
+def about(question: Question, grid: Grid | None = None) -> dict[str, Any]:
     """Return the attributes of a dataset whose designs are decided before the worlds are known; else nothing.
 
+    ``grid``: of which it is the first question, whose axes may change the level of a measure.
     ``objective_measure``: what the objective is of its metric. ``measures``: what each name is that stands for a
     measure, as JSON. ``worlds``: which samples were drawn, in words.
     ``fresh_samples`` and ``fresh_seed``: those in which the designs are judged.
     """
     if question.uncertain is None:
         return {}
-    measures = {n: uncertain_words.named(m) for n, m in question.measures.items()}
+    changes = () if grid is None else grid.changes
+    swept = {c.target.name for c in changes if c.target.kind == "measure"}
+    measures = {n: uncertain_words.named(m, swept=n in swept) for n, m in question.measures.items()}
     sampling, goal = question.uncertain.sampling, next(iter(question.objectives), None)
     own = {}
     if goal is not None and question.measure is not None and goal.name not in measures:
-        own = {OBJECTIVE_MEASURE: uncertain_words.named(question.measure, goal.name)}
+        own = {OBJECTIVE_MEASURE: uncertain_words.named(question.measure, goal.name, swept="" in swept)}
     return {
         **own,
         "measures": json.dumps(measures, ensure_ascii=False),
