@@ -112,6 +112,12 @@ class Marginal:
         steps = np.cumsum(self.weights)
         return numbers[np.minimum(np.searchsorted(steps, u, side="right"), len(numbers) - 1)]
 
+    def median(self) -> float:
+        """Return the median (SI)."""
+        import numpy as np
+
+        return float(self.quantile(np.array([0.5]))[0])
+
     def mean(self) -> float:
         """Return the mean (SI), before it is cut."""
         if self.kind in CONTINUOUS:

@@ -12,14 +12,15 @@ from scenarios.language.machine_files import pin_lines
 from scenarios.language.scenario import Scenario, scenario
 from scenarios.language.tables import MARK, Cells, Table, checksum
 from scenarios.language.toml_text import to_toml
-from scenarios.questions import grid
-from scenarios.uncertainty.chances import AXIS
+from scenarios.questions import grid, question
+from scenarios.uncertainty.chances import AXIS, with_medians
 from scenarios.uncertainty.drawing import box, draw
 from scenarios.uncertainty.measured import KINDS
 from scenarios.uncertainty.promises import JOINT, least_samples
 
 if TYPE_CHECKING:
     from scenarios.distributions import Array
+    from scenarios.question import Question
 
 __all__ = [
     "AXIS",
@@ -72,11 +73,16 @@ def refuse(asked: Scenario, what: str) -> None:
     )
 
 
-def nominal(asked: Scenario) -> Scenario:
-    """Return the scenario with the values in the file or the catalogue in place of what is uncertain."""
-    if asked.uncertain is None:
-        return asked
-    return _scenario_with(asked, _certain(asked), "# every uncertain number at its nominal value\n", {})
+def nominal(asked: Scenario) -> Question:
+    """Return the question with the values in the file or the catalogue in place of what is uncertain.
+
+    What has neither counts as its median. Raises ScenarioError.
+    """
+    uncertain = uncertain_of(asked)
+    if uncertain is None:
+        return question(asked)
+    line = "# every uncertain number at its nominal value\n"
+    return with_medians(question(_scenario_with(asked, _certain(asked), line, {})), uncertain)
 
 
 def at_samples(asked: Scenario, samples: Mapping[str, Array], told: str = "") -> Scenario:

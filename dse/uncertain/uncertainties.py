@@ -92,7 +92,7 @@ def _fixed_in_worlds(
             )
         return Fixed(GIVEN, dict(design), fixed_designs.evaluated(grid, design)), ()
     now = bool(worlds.decided_now(asked))
-    solution = answer(question(asked if now else nominal(asked)), neighbours=False)
+    solution = answer(question(asked) if now else nominal(asked), neighbours=False)
     if solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         why = NO_FIXED.format(DECIDED if now else NOMINAL, solution.status.value)
         return None, (why,)

@@ -69,10 +69,6 @@ def _limit_keys(question: Question) -> Collection[RowKey]:
     Which there are does not depend on the values, so any point will do, and a number that overflows is infinite. A
     model that cannot be run even so (one of the user's, say) may have all of its own limits.
     """
-    if question.uncertain is not None:
-        # what has a distribution alone is there as well
-        somewhere = dict.fromkeys(question.uncertain.marginals, 1.0)
-        question = replace(question, given={**somewhere, **question.given})
     x: dict[str, Any] = {d.name: np.float64(d.values[0] if d.values else 2.0) for d in question.decide}
     try:
         with np.errstate(all="ignore"):

@@ -64,7 +64,14 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
     _correlations(reader, shape, uncertain)
     whole = replace(question, uncertain=uncertain, measure=measure, joint=joint, measures=measures)
     promises.kept(reader, whole)
-    return whole
+    return with_medians(whole, uncertain)
+
+
+def with_medians(question: Question, uncertain: Uncertain) -> Question:
+    """Return a question in which numbers that only have a distribution are given, too: their medians are nominal."""
+    stated = {*question.given, *(n for own in question.machines.values() for n in own)}
+    alone = {n: m.median() for n, m in uncertain.marginals.items() if n not in stated}
+    return replace(question, given={**question.given, **alone}) if alone else question
 
 
 def _certain(reader: Reader, shape: Shape, measure: Measure | None) -> None:

@@ -147,7 +147,7 @@ def test_worlds_become_an_axis_and_the_nominal_question_has_none() -> None:
     assert there.uncertain is None
     assert there.measure is None
     assert {x.name: x.probability for x in there.limits} == {"time": None, "power": None}
-    plain = question(nominal(loaded))
+    plain = nominal(loaded)
     assert plain.given == whole.given
     assert plain.uncertain is None
 

@@ -267,3 +267,46 @@ def test_an_entry_of_a_menu_has_no_mean() -> None:
     found = dse.solve(said)
     assert "time.p0" in found.metrics
     assert "race_setting.p0" not in found.metrics
+
+
+def _of_a_load(goal: dict[str, Any], latency: dict[str, Any], **given: float) -> Any:
+    """Return the answer of a fleet whose load is known by its distribution alone, but for what is ``given``."""
+    return dse.solve(
+        dse.load(
+            {
+                "model": "transformer_inference",
+                "machine": {"base": "h100-sxm-bf16", "launch_time": "4.66 us"},
+                "given": {
+                    "layers": 80,
+                    "hidden": 8192,
+                    "heads": 64,
+                    "vocabulary": 128256,
+                    "prompt": 1000,
+                    "output": 250,
+                    "tensor_parallel": 8,
+                    **given,
+                },
+                "decide": {
+                    "replicas": {"min": 1, "max": 60, "integer": True},
+                    "batch": {"values": [32, 64, 128]},
+                },
+                "uncertain": {"request_rate": {"loguniform": ["20 1/s", "80 1/s"]}, "sampling": {"samples": 16}},
+                "objective": {"minimize": "latency", **goal},
+                "limits": {"devices": {"max": 400}, **latency},
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("goal", "latency"),
+    [({"measure": "worst"}, {}), ({"measure": "mean"}, {"latency": {"max": "20 s", "worst": True}})],
+)
+def test_a_number_with_a_distribution_alone_counts_as_its_median_where_one_value_is_asked_for(
+    goal: dict[str, Any], latency: dict[str, Any]
+) -> None:
+    alone, stated = _of_a_load(goal, latency), _of_a_load(goal, latency, request_rate=40)
+    assert alone.status == "optimal", alone.message
+    assert alone.variables == stated.variables
+    assert alone.objective == pytest.approx(stated.objective, rel=1e-12)
+    assert alone.metrics == pytest.approx(stated.metrics, rel=1e-9)
