@@ -12,6 +12,7 @@ from formulations.evaluation import quantity
 from results import designs_inside, flat
 from results.dataset import objectives
 from results.telling.facts import Facts
+from scenarios.uncertainty.worst_cases import without_samples
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,7 +34,8 @@ class Breakdown:
 
     ``by``: what tells the parts apart; ``total``: one number per point, in the shape of the points (no dimension for
     an answer), NaN where there is none; ``parts``: by name the same of each part, 0 where it has none. What no
-    declared part accounts for is "the rest". Parts that are nothing everywhere are left out.
+    declared part accounts for is "the rest". Parts that are nothing everywhere are left out. ``nominal``: it is that of
+    the nominal numbers, as the metrics of a worst case are.
     """
 
     metric: str
@@ -41,11 +43,13 @@ class Breakdown:
     unit: str
     total: Array
     parts: Mapping[str, Array]
+    nominal: bool = False
 
     @property
     def title(self) -> str:
         """What is taken apart and how, in words."""
-        return f"{self.metric.replace('_', ' ')} by {self.by}"
+        at = " (nominal)" if self.nominal else ""
+        return f"{self.metric.replace('_', ' ')} by {self.by}{at}"
 
 
 def every(source: xr.Dataset | Facts) -> tuple[Breakdown, ...]:
@@ -83,7 +87,9 @@ def _breakdowns_of(groups: Iterable[Designs], shape: tuple[int, ...]) -> tuple[B
     totals: dict[Key, Array] = {}
     parts: dict[Key, dict[str, Array]] = {}
     units: dict[str, str] = {}
+    nominal = False
     for group in groups:
+        nominal = nominal or without_samples(group.question)
         for asked in group.question.model.sums:
             total = group.number(asked.metric)
             if total is None or not _holds_of_means(group.question, asked):
@@ -93,13 +99,16 @@ def _breakdowns_of(groups: Iterable[Designs], shape: tuple[int, ...]) -> tuple[B
             totals.setdefault(key, np.full(shape, np.nan)).flat[group.places] = total
             for name, values in _terms(group, asked).items():
                 parts.setdefault(key, {}).setdefault(name, np.zeros(shape)).flat[group.places] = values
-    found = (Breakdown(*key, units[key[0]], t, _there(t, parts[key])) for key, t in totals.items())
+    found = (Breakdown(*key, units[key[0]], t, _there(t, parts[key]), nominal) for key, t in totals.items())
     return tuple(b for b in found if len(b.parts) > 1)
 
 
 def _holds_of_means(question: Question, asked: Sum) -> bool:
-    """Whether means over samples add up as numbers do: no product of two metrics, and none with what is uncertain."""
-    if question.uncertain is None:
+    """Whether means over samples add up as numbers do: no product of two metrics, and none with what is uncertain.
+
+    Of a worst case metrics are nominal, which add up.
+    """
+    if question.uncertain is None or without_samples(question):
         return True
     uncertain, metrics = question.uncertain.marginals, {q.name for q in question.model.metrics}
     return all(

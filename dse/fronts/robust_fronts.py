@@ -22,6 +22,7 @@ from results.telling import sizes
 from results.variables import ENDS
 from scenarios.question import Question
 from scenarios.uncertainty import uncertain_words
+from scenarios.uncertainty.worst_cases import without_samples
 from solvers.robust import decide_now
 
 if TYPE_CHECKING:
@@ -112,11 +113,13 @@ def with_fresh(dataset: xr.Dataset, found: Front) -> xr.Dataset:
     if not any(points):
         return dataset
     count = next(f.count for f in points if f is not None)
+    at_worst = without_samples(found.question)
+    over = uncertain_words.worlds(found.question) if at_worst else f"{found.points[0].worlds} samples"
     for name, measure in found.question.measures.items():
         if name not in dataset:
             continue
         words = uncertain_words.named(measure)
-        dataset[name].attrs["long_name"] = f"{words} over {found.points[0].worlds} {found.points[0].world}s"
+        dataset[name].attrs["long_name"] = f"{words} over {over}"
         nan = (np.nan,) * 3
         values = [nan if f is None else f.measures.get(name, nan) for f in points]
         units, what = sizes.units(dataset[name].attrs), f"{words} in {count} fresh samples"

@@ -61,6 +61,7 @@ def breakdown(
     else:
         parts = {n: factor * v for n, v in parts.items()}
         name = axes.title(found.metric, unit)
+    name += ", at the nominal values" if found.nominal else ""
     if isinstance(source, Facts):
         whole = sum(float(v) for v in parts.values())
         told = {f"{n} ({_percent(float(v) / whole)})": np.atleast_1d(v) for n, v in parts.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,12 +36,18 @@ def of_solution(solution: Facts) -> str:
     if solution.objective is None or not solution.objective_name:
         return ""
     extreme = "" if solution.status is Status.EVALUATED else "greatest " if solution.maximize else "least "
-    told = f"{extreme}{axes.words(solution.objective_name)}: {words.objective(solution)}"
+    told = f"{extreme}{_goal(solution)}: {words.objective(solution)}"
     own = {n: v for n, v in solution.variables.items() if n not in solution.index}
     decided = [f"{axes.words(n)} {words.metric(solution, n, v)}" for n, v in own.items()]
     with_ = f", with {', '.join(decided)}" if 0 < len(decided) <= MOST_IN_SENTENCE else ""
     sure = {Status.OPTIMAL: " (proved optimal)", Status.FEASIBLE: " (not proved optimal)"}
     return f"{told[0].upper()}{told[1:]}{with_}{sure.get(solution.status, '')}."
+
+
+def _goal(solution: Facts) -> str:
+    """Say what is best: of uncertain numbers a measure, without how samples were drawn."""
+    measure = re.sub(r" \([^()]*\)$", "", solution.measure.partition(";")[0])
+    return axes.words(measure or solution.objective_name)
 
 
 def of_dataset(dataset: xr.Dataset) -> str:

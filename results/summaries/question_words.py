@@ -13,6 +13,7 @@ from scenarios.language.machine_files import shown_names
 from scenarios.sizes import unit_in_question
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.promises import promises
+from scenarios.uncertainty.worst_cases import without_samples
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -96,7 +97,8 @@ def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
         level = "each of the probabilities asked" if p.key in swept else f"probability {p.probability:g}"
         yield f"{' and '.join(map(words, p.names))} with {level}"
     numbers = _first_and_last([words(n.removeprefix("machine.")) for n in question.uncertain.marginals])
-    yield f"uncertain: {numbers} ({question.uncertain.sampling.samples} samples)"
+    over = "" if without_samples(question) else f" ({question.uncertain.sampling.samples} samples)"
+    yield f"uncertain: {numbers}{over}"
 
 
 def _value_in_question(question: Question, name: str, value: float) -> str:

@@ -13,6 +13,8 @@ from results.telling.limits import of_range
 from results.telling.parts import Part, as_text, cut, drawn, html_table, safe
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 
@@ -144,13 +146,21 @@ def _of_metrics(solution: Facts) -> Part:
     )
     if not solution.spread:
         return Part("metrics", ("name", "value"), rows)
-    told = [tuple(words.metric(solution, n, v) for v in solution.spread.get(n, ())) for n, *_ in rows]
-    ends = ["" if len(set(t)) < 2 else " … ".join(t) for t in told]  # alike as printed: no range
-    ends = [solution.measures.get(n, end) for (n, *_), end in zip(rows, ends, strict=True)]
-    wider = tuple((*row, end) for row, end in zip(rows, ends, strict=True))
+    told = {n: [words.metric(solution, n, v) for v in ends] for n, ends in solution.spread.items()}
+    wider = tuple((n, v, solution.measures.get(n, _range(v, told.get(n, ())))) for n, v in rows)
     if solution.world == "sample":
         return Part(f"metrics over {solution.worlds} samples", ("name", "mean", "5 % … 95 %"), wider)
+    if solution.worlds == 1:
+        at = solution.world
+        return Part(
+            f"metrics, and their values at the {at} tried", ("name", "nominal", f"at the {at}"), wider
+        )
     return Part("metrics, and their range over the values tried", ("name", "nominal", "range"), wider)
+
+
+def _range(value: str, ends: Sequence[str]) -> str:
+    """Write a range; of ends alike as printed one, and nothing where that is the value beside it."""
+    return " … ".join(e for e in dict.fromkeys(ends) if {*ends} != {value})
 
 
 def _fresh(solution: Facts) -> list[Part]:

@@ -127,9 +127,9 @@ def _told_apart(amount: float, other: float, unit: str) -> str:
 
 
 def share(solution: Facts, state: LimitState) -> str:
-    """Say in how many samples, or vertices or cases of a box, a limit binds; empty if in none."""
+    """Say in how many samples, or vertices or cases of a box, a limit binds; empty if in none, or of one."""
     of = {"vertex": "vertices", "case": "cases"}.get(solution.world, "samples")
-    return f" (binds in {percent(100 * state.share)} of {of})" if state.share else ""
+    return f" (binds in {percent(100 * state.share)} of {of})" if state.share and solution.worlds > 1 else ""
 
 
 def percent(amount: float) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from dse.quantities import show
+from dse.quantities import plural, show
+from scenarios.uncertainty.worst_cases import without_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +53,13 @@ def distribution(of: Marginal, unit: str) -> str:
 def sampling(of: Sampling) -> str:
     """Say in a line how worlds are drawn."""
     return f"{of.samples} samples, {_METHODS[of.method]}, seed {of.seed}"
+
+
+def worlds(question: Question) -> str:
+    """Say in a line over what designs are judged: samples, or at the worst all values."""
+    if without_samples(question):
+        return f"all values of {plural(len(question.uncertainty.marginals), 'number')}"
+    return sampling(question.uncertainty.sampling)
 
 
 def why(question: Question) -> str:
@@ -110,7 +118,8 @@ def _uncertain_entries(question: Question) -> Iterator[tuple[str, str]]:
     units = {n: q.unit for n, q in question.model.parameters().items()}
     for name, marginal in found.marginals.items():
         yield f"uncertain.{name}", distribution(marginal, units.get(name, ""))
-    yield "uncertain.sampling", sampling(found.sampling)
+    none = "none, the worst is over " if without_samples(question) else ""
+    yield "uncertain.sampling", none + worlds(question)
     if found.sampling.correlation:
         yield "uncertain.correlation", json.dumps(found.sampling.correlation)
     if not question.measures or question.measure is not None:

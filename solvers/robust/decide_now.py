@@ -25,6 +25,7 @@ from scenarios.questions import question as question_of
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.drawing import box, draw, listed
 from scenarios.uncertainty.promises import promises
+from scenarios.uncertainty.worst_cases import AT_WORST, LISTED, all_at_worst, over_box
 from solvers.judgement import asked_limits
 from solvers.robust import validation
 from solvers.robust.asked import Asked
@@ -36,10 +37,6 @@ from solvers.robust.searches import chances
 if TYPE_CHECKING:
     from scenarios.language.scenario import Scenario
 
-LISTED = 4096
-"""Combinations of the values of uncertain numbers up to which each is a world of its own."""
-AT_WORST = Measure("worst")
-"""What counts where no measure is asked for."""
 __all__ = ["Asked", "answer", "answer_now", "answered", "sampled"]
 
 
@@ -158,7 +155,7 @@ def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, 
     promised = chances.counted(question, sampling.samples)
     if promised:
         drawn += f"; {chances.promise_words(promised, sampling.samples, proved=chances.covered(question))}"
-    everything, combinations = _all_at_worst(question, measure), listed(uncertain, LISTED)
+    everything, combinations = all_at_worst(question, measure), listed(uncertain, LISTED)
     if over_box(question, measure):
         words = (
             f"worst of {measure.of or goal} over all values of {plural(len(ends), 'number')}"
@@ -187,27 +184,6 @@ def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, 
         told = endless or (combinations is None and uncertain.tied)
         words += "; worst means these samples" + (f", since {since}" if told else "")
     return answered(Asked(samples, weighing(measure), words, promised), brief=brief)
-
-
-def _all_at_worst(question: Question, measure: Measure) -> bool:
-    """Whether everything is asked at its worst.
-
-    What may fail in some samples says nothing at a vertex. Beside another measure, which is one of samples, the worst
-    is that of the same samples.
-    """
-    alike = all(m.kind == "worst" for m in question.measures.values())
-    return measure.kind == "worst" and not promises(question) and alike
-
-
-def over_box(question: Question, measure: Measure | None = None) -> bool:
-    """Whether something is asked at its worst over all values that the uncertain numbers can have."""
-    uncertain = question.uncertainty
-    asked = any(x.worst for x in question.limits)
-    bounded = all(math.isfinite(x) for e in box(uncertain).values() for x in e)
-    # rows of a table beside continuous numbers: neither the rows alone nor the box of their ends is all there is
-    open_rows = uncertain.tied and listed(uncertain, LISTED) is None
-    measure = measure or question.measure or AT_WORST
-    return bounded and not open_rows and (asked or _all_at_worst(question, measure))
 
 
 def _possible_values(marginal: Marginal) -> tuple[float, ...]:

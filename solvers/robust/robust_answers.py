@@ -162,7 +162,10 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
         metrics={n: float(v.mean()) for n, v in nominal.items() if n not in cases or np.ptp(v) == 0}
         | told_of,
         spread={
-            n: _tails(worlds, v) for n, v in counted.items() if np.ptp(v) > 0 and n not in question.measures
+            n: _tails(worlds, v)
+            for n, v in counted.items()
+            # in one world, or at one end of a number, a metric differs from the nominal one alone
+            if n in nominal and (np.ptp(v) > 0 or not np.array_equal(v[0], nominal[n][0], equal_nan=True))
         },
         limits=limits,
         ranges=found.ranges,

@@ -27,6 +27,7 @@ from formulations.uncertainty.worlds import Worlds
 from scenarios.axes import chance_axes
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
+from scenarios.uncertainty import worst_cases
 from scenarios.uncertainty.promises import promises
 from solvers import work
 from solvers.geometric.points.geometric import solver
@@ -68,7 +69,7 @@ def _is_taken(question: Question) -> bool:
         d.choices is None and not d.endless and all(v > 0 for v in d.values or ()) for d in question.decide
     )
     named = bool(question.measures) or question.model.black_box
-    if not plain or named or decide_now.over_box(question):
+    if not plain or named or worst_cases.over_box(question):
         return False
     try:
         asked = robust.posed(decide_now.sampled(question))
@@ -89,7 +90,7 @@ def _divides(asked: Posed) -> bool:
 
 
 def _measure_of(question: Question) -> Measured:
-    return weighing(question.measure or decide_now.AT_WORST)
+    return weighing(question.measure or worst_cases.AT_WORST)
 
 
 def _over_grid(grid: Grid, whole: Grid | None) -> ByGroup:

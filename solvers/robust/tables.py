@@ -29,6 +29,7 @@ from scenarios.axes import chance_axes
 from scenarios.define import composed
 from scenarios.question import Question, combinations
 from scenarios.sweep.grids import Grid
+from scenarios.uncertainty import worst_cases
 from scenarios.uncertainty.promises import promises
 from solvers import designs, work
 from solvers.judgement import Judged, relative_gap
@@ -67,7 +68,7 @@ def _few_in_samples(question: Question) -> bool:
     every = designs.tables(question)
     return (
         every is not None
-        and not decide_now.over_box(question)
+        and not worst_cases.over_box(question)
         and _cells_of_largest(question) <= CELLS_IN_SAMPLES
     )
 
@@ -124,7 +125,7 @@ def _wanted_at_points(
     )
     if near is not None and divided.shape(question):
         worlds = replace(worlds, near=(decide_now.sampled(divided.at(near, kinds)).every, own.reshape(-1)))
-    return Wanted(worlds, weighing(question.measure or decide_now.AT_WORST))
+    return Wanted(worlds, weighing(question.measure or worst_cases.AT_WORST))
 
 
 def failing_allowed(question: Question, convex: bool | None = None) -> tuple[Chance, ...]:

@@ -19,6 +19,7 @@ from dse.reporting import reports
 from dse.uncertain import indices
 from results import page, plot
 from results.differing import drawn_worlds
+from results.telling import render, words
 from results.telling.fresh import Estimate
 from results.uncertainty import worlds_text
 
@@ -203,3 +204,44 @@ def test_an_end_that_few_worlds_do_not_tell_is_not_written_as_infinite():
     assert worlds_text.between(Estimate(0.2, -math.inf, 0.3)) == "at most 30 %"
     assert worlds_text.between(Estimate(0.2, -math.inf, math.inf)) == "too few samples to say"
     assert worlds_text.between(Estimate(0.2, 0.1, 0.3)) == "10 to 30 %"
+
+
+def _worst(**limits: Any) -> Any:
+    return dse.solve(
+        {
+            "model": "nbody",
+            "machine": "dgx-h100",
+            "given": {"bodies": 1e8, "flops_per_pair": 20},
+            "decide": {"processors": {"max": 4096}, "memory": {}},
+            "uncertain": {"machine.energy_per_flop": {"uniform": ["1 pJ/flop", "10 pJ/flop"]}},
+            "objective": {"minimize": "energy", "measure": "worst"},
+            "limits": {"time": {"max": "2 s"}, **limits},
+        }
+    )
+
+
+def test_an_answer_at_one_vertex_tells_nominal_metrics_from_those_at_the_worst():
+    answer = _worst()
+    assert answer.worlds == 1
+    told = next(p for p in render.parts(answer) if p.heading.startswith("metrics"))
+    assert told.columns == ("name", "nominal", "at the vertex")
+    rows = {name: beside for name, _, beside in told.rows}
+    assert rows["energy"] == words.objective(answer)
+    assert rows["time"] == ""
+    assert answer.metrics["energy"] < answer.objective
+
+
+def test_the_page_of_a_worst_case_says_so_and_of_no_samples():
+    answer = _worst()
+    made = reports.of_solution(answer)
+    assert made.headline.startswith("Least worst of energy over all values of 1 number: ")
+    assert "samples" not in dict(made.answer)["question"]
+    assert all(s.title.endswith(" (nominal)") for s in made.insides.sums)
+    assert made.insides.sums
+
+
+def test_the_headline_of_a_mean_says_that_it_is_one():
+    asked = {k: v for k, v in NOW.items() if k != "sweep"}
+    found = reports.of_solution(dse.solve(asked))
+    assert found.headline.startswith("Least mean of price over 64 samples: ")
+    assert "(64 samples)" in dict(found.answer)["question"]

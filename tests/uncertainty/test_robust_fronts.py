@@ -115,6 +115,8 @@ def test_worst_against_worst_is_of_the_box():
     )
     is_front(front, 1.8 * GRID + 3.2 / GRID, np.maximum(3.2 / GRID, 0.64))
     assert (front["one_fresh"].values == 1).all()  # no world of the box is worse
+    assert front.attrs["worlds"] == "all values of 2 numbers"
+    assert front["one"].attrs["long_name"] == "worst of price over all values of 2 numbers"
 
 
 def test_the_worst_beside_a_mean_is_that_of_the_samples():

@@ -290,7 +290,10 @@ def _of_a_load(goal: dict[str, Any], latency: dict[str, Any], **given: float) ->
                     "replicas": {"min": 1, "max": 60, "integer": True},
                     "batch": {"values": [32, 64, 128]},
                 },
-                "uncertain": {"request_rate": {"loguniform": ["20 1/s", "80 1/s"]}, "sampling": {"samples": 16}},
+                "uncertain": {
+                    "request_rate": {"loguniform": ["20 1/s", "80 1/s"]},
+                    "sampling": {"samples": 16},
+                },
                 "objective": {"minimize": "latency", **goal},
                 "limits": {"devices": {"max": 400}, **latency},
             }

@@ -65,8 +65,7 @@ def show_measures(question: Question) -> None:
     if question.uncertain is None:
         return
     measures = (f"{n}: {uncertain_words.named(m)}" for n, m in question.measures.items())
-    worlds = uncertain_words.sampling(question.uncertain.sampling)
-    say(textwrap.fill(f"{'; '.join(measures)}; over {worlds}", PAGE_WIDTH))
+    say(textwrap.fill(f"{'; '.join(measures)}; over {uncertain_words.worlds(question)}", PAGE_WIDTH))
 
 
 def _measure_columns(found: Front, name: str) -> list[Column]:

@@ -20,7 +20,7 @@ def about(question: Question, grid: Grid | None = None) -> dict[str, Any]:
 
     ``grid``: of which it is the first question, whose axes may change the level of a measure.
     ``objective_measure``: what the objective is of its metric. ``measures``: what each name is that stands for a
-    measure, as JSON. ``worlds``: which samples were drawn, in words.
+    measure, as JSON. ``worlds``: which samples were drawn, or that it is all values, in words.
     ``fresh_samples`` and ``fresh_seed``: those in which the designs are judged.
     """
     if question.uncertain is None:
@@ -35,7 +35,7 @@ def about(question: Question, grid: Grid | None = None) -> dict[str, Any]:
     return {
         **own,
         "measures": json.dumps(measures, ensure_ascii=False),
-        "worlds": uncertain_words.sampling(sampling),
+        "worlds": uncertain_words.worlds(question),
         kept.SAMPLES: validation.FRESH,
         kept.SEED: sampling.seed + validation.VALIDATION_SEED,
     }
