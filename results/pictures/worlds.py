@@ -62,8 +62,13 @@ def worlds(found: Worlds, *, narrow: bool = False) -> Figure:
 
 
 def _varying(found: Worlds, role: str) -> list[Number]:
-    spread = [(n, n.greatest - n.least) for n in found.numbers if n.role == role]
-    return [n for n, range_ in spread if range_ > ONE_VALUE * abs(n.greatest)]
+    return [n for n in found.numbers if n.role == role and _differs(_values_in_worlds(found, n)[0])]
+
+
+def _differs(values: Any) -> bool:
+    """Whether values differ to the eye, of those that have a place on an axis."""
+    there = values[np.isfinite(values)]
+    return bool(there.size) and bool(np.ptp(there) > ONE_VALUE * abs(there.max()))
 
 
 def _title(found: Worlds) -> str:
@@ -99,7 +104,7 @@ def _histogram(panel: Axes, found: Worlds, n: Number) -> dict[str, Any]:
     panel.hist(
         values * scale.factor, edges, weights=weights, color=BLUE, edgecolor="white", linewidth=0.3, zorder=3
     )
-    low, high = n.ninety
+    low, high = np.clip(n.ninety, values.min(), values.max())
     marks = {
         NINETY: panel.axvspan(low * scale.factor, high * scale.factor, color=BLUE, alpha=0.12, zorder=1),
         MEDIAN: panel.axvline(n.median.value * scale.factor, color="black", linewidth=1.6, zorder=4),

@@ -127,6 +127,8 @@ def _between(ordered: Array, place: float) -> float:
     last = math.floor(place)
     below, above = float(ordered[last]), float(ordered[min(last + 1, len(ordered) - 1)])
     part = place - last
+    if below == above or not math.isfinite(above - below):
+        return below if below == above or not part else below + above
     return above - (above - below) * (1.0 - part) if part >= 0.5 else below + (above - below) * part
 
 

@@ -227,7 +227,7 @@ def _numbers_of_worlds(dataset: xr.Dataset, answered: Any, decided: Mapping[str,
 def number(name: str, role: str, unit: str, values: Array) -> Number:
     """Summarise the values of a number, SI; those that do not exist are left out."""
     there = np.asarray(values, float)
-    there = there[np.isfinite(there)]
+    there = there[~np.isnan(there)]
     ends = (float(there.min()), float(there.max())) if there.size else (math.nan, math.nan)
     return Number(name, role, unit, estimates.mean(there), tuple(estimates.quantiles(there, LEVELS)), *ends)
 

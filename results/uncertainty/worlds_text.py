@@ -37,8 +37,8 @@ def between(estimate: Estimate, digits: int = 3) -> str:
 
 
 def _open(low: float, high: float, first: str, last: str) -> str:
-    """Write an interval of which an end is infinite; empty of any other."""
-    if not (math.isinf(low) or math.isinf(high)):
+    """Write an interval of which an end is infinite; empty of any other, and of a number that is infinite itself."""
+    if low == high or not (math.isinf(low) or math.isinf(high)):
         return ""
     if math.isinf(low) and math.isinf(high):
         return "too few samples to say"

@@ -81,6 +81,14 @@ def test_a_mean_without_spread_and_with_what_is_not_finite():
     assert estimates.mean(many).interval == pytest.approx(few.interval, rel=5e-3)
 
 
+def test_quantiles_beside_infinite_values_are_those_of_the_order():
+    some = np.array([math.inf, 3.0, 1.0, math.inf, 2.0])
+    assert [q.value for q in estimates.quantiles(some, (0.25, 0.5, 0.6, 1.0))] == [2.0, 3.0, math.inf, math.inf]
+    assert estimates.quantiles(-some, (0.1,))[0].value == -math.inf
+    every = estimates.quantiles(np.full(500, math.inf), (0.05, 0.5))
+    assert all(q == (math.inf, math.inf, math.inf) for q in every)
+
+
 def test_the_expansion_is_what_many_resamples_of_a_skewed_sample_come_to(monkeypatch: pytest.MonkeyPatch):
     values = np.random.default_rng(2).lognormal(size=400)
     wide = values.std() / 20.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from results.differing import drawn_worlds
 from results.telling import render, words
 from results.telling.fresh import Estimate
 from results.uncertainty import worlds_text
+from results.uncertainty.worlds import summarised
 
 LATER: dict[str, Any] = {
     "title": "Price of x",
@@ -245,3 +247,21 @@ def test_the_headline_of_a_mean_says_that_it_is_one():
     found = reports.of_solution(dse.solve(asked))
     assert found.headline.startswith("Least mean of price over 64 samples: ")
     assert "(64 samples)" in dict(found.answer)["question"]
+
+
+def test_a_metric_that_is_infinite_in_all_or_some_samples_is_told_as_such(worlds: str):
+    answered = dse.open(worlds).load()
+    sample = answered["sample"]
+    every = xr.full_like(answered["objective"], math.inf)
+    some = sample.astype(float).where(sample <= 48, math.inf)
+    found = summarised(answered.assign(never=every.drop_attrs(), rarely=some.drop_attrs()))
+    told = {n.name: n for n in found.numbers}
+    never, rarely = told["never"], told["rarely"]
+    assert {never.mean.value, never.median.value, never.least, *never.ninety, *never.mean.interval} == {math.inf}
+    assert rarely.mean.value == math.inf
+    assert rarely.median.value == pytest.approx(32.5)
+    assert rarely.ninety == (pytest.approx(4.15), math.inf)
+    rows = {row[0]: row[1:] for row in worlds_text.tables(found)[0][2]}
+    assert rows["never"] == ["inf", "inf", "inf", "inf"]
+    assert "nan" not in str(found)
+    plot.worlds(replace(found, numbers=(never, rarely), winners={}, binding=(), fixed=None))
