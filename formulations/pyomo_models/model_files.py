@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyomo.environ as pyo
+from pyomo.core.base.label import LPFileLabeler, ShortNameLabeler
 
 from formulations.linear_forms import program_of
 from formulations.problem import Kind, Problem
@@ -14,6 +16,8 @@ from formulations.pyomo_models.program_model import goal_in_si, is_ratio
 from formulations.pyomo_models.user_model import LOG, PLAIN, user_model
 
 FORMATS = {"lp": "cpxlp", "nl": "nl", "gams": "gams"}
+LONGEST_LABEL = 1_000_000
+"""No name is cut in lp files, which have no greatest length."""
 
 
 class NotLinear(ValueError):
@@ -76,9 +80,14 @@ def logarithmic(problem: Problem) -> str:
 
 def _to_file(model: pyo.ConcreteModel, path: Path, form: str, notes: list[str]) -> None:
     """Write a model; ``notes``: what comments at the top of an lp or gams file say (nl has no such lines)."""
-    # the GAMS writer fails on itself where it cannot open the file: what the system says is said here
-    path.open("a", encoding="utf-8").close()
-    model.write(str(path), format=FORMATS[form], io_options={"symbolic_solver_labels": True})
-    if form != "nl":
-        lines = (f"* {note}\n" if form == "gams" else f"\\* {note} *\\\n" for note in notes)
-        path.write_text("".join(lines) + path.read_text(encoding="utf-8"), encoding="utf-8")
+    options: dict[str, object] = {"symbolic_solver_labels": True}
+    if form == "lp":
+        # names that differ in signs which lp files cannot hold are numbered apart, as gams has them
+        options["labeler"] = ShortNameLabeler(LONGEST_LABEL, "_", labeler=LPFileLabeler())
+    lines = (f"* {note}\n" if form == "gams" else f"\\* {note} *\\\n" for note in notes)
+    head = "".join(lines) if form != "nl" else ""
+    # what is not written to its end leaves nothing, and what the system says of the file is said by itself
+    with TemporaryDirectory() as folder:
+        model.write(str(Path(folder) / path.name), format=FORMATS[form], io_options=options)
+        for made in sorted(Path(folder).iterdir()):
+            path.with_name(made.name).write_text(head + made.read_text(encoding="utf-8"), encoding="utf-8")

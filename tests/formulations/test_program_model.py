@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from program_questions import kinds, regions, toy
 from pyomo.contrib.solver.common.factory import SolverFactory
 
+import scenarios
 from dse.models.arithmetic import differs, maximum, per, pick, some
 from formulations.problem import formulate
 from formulations.programs.program import Program, branch_count, program
@@ -23,6 +24,7 @@ from formulations.pyomo_models.program_model import goal_in_si, is_ratio, labels
 from formulations.pyomo_models.user_model import user_model
 from results.solution import Status
 from scenarios.question import Decision, Limit, Objective, Question
+from scenarios.questions import question
 from solvers.linear import programs
 
 SEED = st.integers(0, 10**6)
@@ -234,6 +236,51 @@ def test_a_written_file_is_readable_and_solved_by_itself(tmp_path: Path) -> None
     assert h.getInfo().objective_function_value * m.goal_scale == pytest.approx(best.value, rel=1e-7)
     assert text.startswith(f"\\* objective in SI = {m.goal_scale!r} * that of the file *\\\n")
     assert written_goal(problem) in text
+
+
+@pytest.mark.parametrize("form", ["lp", "gams", "nl"])
+def test_names_that_differ_in_signs_which_files_cannot_hold_are_told_apart(form: str, tmp_path: Path) -> None:
+    of = ({"flops": "20 Gflop", "bytes": "430 MB"}, {"flops": "3 Gflop", "bytes": "10 GB"})
+    asked = {
+        "model": "partition",
+        "machine": {"cpu": "i7-2600k", "gpu": "gtx-titan-tang2017"},
+        "given": {
+            "regions": [
+                {"name": n} | w for n, w in zip(("step 1", "step-1", "step_1"), (*of, of[0]), strict=True)
+            ]
+        },
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": "90 ms"}},
+    }
+    problem = formulate(question(scenarios.load(asked)))
+    write(problem, tmp_path / f"p.{form}", form)
+    assert (tmp_path / f"p.{form}").stat().st_size > 1000
+    if form == "lp":
+        import highspy
+
+        h = highspy.Highs()
+        h.setOptionValue("output_flag", False)
+        h.readModel(str(tmp_path / "p.lp"))
+        h.run()
+        p = program(problem.question)
+        best = programs.optimise(p).best
+        assert best is not None
+        at = h.getInfo().objective_function_value * pyomo_program(p).goal_scale
+        assert at == pytest.approx(best.value, rel=1e-7)
+
+
+def test_a_file_that_is_not_written_to_its_end_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Any, file: str, **_: Any) -> None:
+        Path(file).write_text("min")
+        raise RuntimeError("no more")
+
+    monkeypatch.setattr(pyo.ConcreteModel, "write", broken)
+    problem = formulate(regions(1, 2, 2).question("time"))
+    with pytest.raises(RuntimeError, match="no more"):
+        write(problem, tmp_path / "p.lp", "lp")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("maximize", [False, True])

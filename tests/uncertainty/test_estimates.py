@@ -83,7 +83,12 @@ def test_a_mean_without_spread_and_with_what_is_not_finite():
 
 def test_quantiles_beside_infinite_values_are_those_of_the_order():
     some = np.array([math.inf, 3.0, 1.0, math.inf, 2.0])
-    assert [q.value for q in estimates.quantiles(some, (0.25, 0.5, 0.6, 1.0))] == [2.0, 3.0, math.inf, math.inf]
+    assert [q.value for q in estimates.quantiles(some, (0.25, 0.5, 0.6, 1.0))] == [
+        2.0,
+        3.0,
+        math.inf,
+        math.inf,
+    ]
     assert estimates.quantiles(-some, (0.1,))[0].value == -math.inf
     every = estimates.quantiles(np.full(500, math.inf), (0.05, 0.5))
     assert all(q == (math.inf, math.inf, math.inf) for q in every)

@@ -257,7 +257,9 @@ def test_a_metric_that_is_infinite_in_all_or_some_samples_is_told_as_such(worlds
     found = summarised(answered.assign(never=every.drop_attrs(), rarely=some.drop_attrs()))
     told = {n.name: n for n in found.numbers}
     never, rarely = told["never"], told["rarely"]
-    assert {never.mean.value, never.median.value, never.least, *never.ninety, *never.mean.interval} == {math.inf}
+    assert {never.mean.value, never.median.value, never.least, *never.ninety, *never.mean.interval} == {
+        math.inf
+    }
     assert rarely.mean.value == math.inf
     assert rarely.median.value == pytest.approx(32.5)
     assert rarely.ninety == (pytest.approx(4.15), math.inf)
