@@ -11,9 +11,11 @@ import numpy as np
 
 from dse.fronts.enclosure import COINCIDENT, PROBES_PER_POINT
 from dse.fronts.front_search import ANSWERED, Front, Search, undominated, value
+from dse.system.arrays import Array
 from dse.system.records import dataclass
-from formulations.tolerances import HOLDS
+from formulations.tolerances import HOLDS, TIE
 from results.solution import Solution, Status
+from solvers.fronts.asking import Measure
 
 Spot = tuple[float, ...]
 
@@ -56,6 +58,19 @@ def grid(search: Search, most: int) -> Front:
     return Front(search.question, tuple(state.kept()), None, search.solves, search.failed, 0, method)
 
 
+def in_order(rows: list[int], values: Array) -> list[int]:
+    """Sort rows by rising first column, where that is equal but for rounding by the second, and so on."""
+    if len(rows) < 2 or not values.shape[1]:
+        return rows
+    groups = list[list[int]]()
+    for i in sorted(rows, key=lambda i: float(values[i, 0])):
+        if groups and values[i, 0] - (first := values[groups[-1][0], 0]) <= TIE * abs(first):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return [i for group in groups for i in in_order(group, values[:, 1:])]
+
+
 def _is_best_for_all(search: Search, design: Solution) -> bool:
     """Whether a design is the best for every objective, as far as limits hold."""
     return all(
@@ -81,9 +96,12 @@ class _Grid:
         return len(self.kept()) >= self.most or len(self.asked) >= PROBES_PER_POINT * self.most
 
     def kept(self) -> list[Solution]:
-        """The designs that no other one betters, by rising first objective."""
+        """The designs that no other one betters, in order (see ``in_order``)."""
         at = [[s.coordinate(value(s.objective, x)) for s in self.search.scales] for x in self.found]
-        return [self.found[i] for i in undominated(np.array(at), np.array(COINCIDENT))]
+        best = [self.found[i] for i in undominated(np.array(at), np.array(COINCIDENT))]
+        goals = [(s.objective, Measure(s.objective.maximize)) for s in self.search.scales]
+        small = [[m.small(value(g, x)) for g, m in goals] for x in best]
+        return [best[i] for i in in_order(list(range(len(best))), np.array(small))]
 
     def fill(self, levels: Sequence[Sequence[float]]) -> bool:
         """Ask for all limits on these levels, as many at a time as designs are missing; false where all were known."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.fronts.front_grids import in_order
 from dse.fronts.front_search import Front, undominated
 from formulations import evaluation
 from results.along_fronts import hypervolume
@@ -45,6 +46,7 @@ def find(question: Question, points: int | None) -> Front:
         return Front(question, refusal=sampled.nothing(question, found, proof), solves=found.trials)
     values = _signed(question, held)
     best = undominated(values, EQUAL_GOALS * np.abs(values))
+    best = best if len(question.objectives) == 2 else in_order(best, values)
     chosen = _farthest_rows(values[best], points or MOST_SAMPLED)
     kept = [held[best[i]] for i in chosen]
     effort = sampled.effort(question, found, polished=False)
