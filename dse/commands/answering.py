@@ -18,6 +18,7 @@ from dse.commands.terminal.options.search_options import searching
 from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import say_json, show
 from dse.names import unknown
+from dse.quantities import plural
 from dse.system.pictures import PICTURES
 from dse.system.progress import reporting
 from dse.system.streams import INTERRUPTED
@@ -190,7 +191,7 @@ def _fronts(
         found = swept_fronts.find(asked, points, tolerance, progress=True, by=by)
     except swept_fronts.Interrupted as stopped:
         found, interrupted = stopped.fronts, True
-        complain(f"interrupted after {len(found.found)} of {found.grid.size} fronts")
+        complain(f"interrupted after {len(found.found)} of {plural(found.grid.size, 'front')}")
         if not found.found:
             return INTERRUPTED
     dataset = swept_fronts.to_dataset(found)
@@ -287,7 +288,7 @@ def reproduce(paper: str | None, output: str | None, rows: bool, as_json: bool) 
         folder = local(output) if output else None
         if folder:
             folder_for(folder)
-        with reporting(None, "parts") as report:
+        with reporting(None, "part") as report:
             reports.append(reproduction.run(name, folder if paper or not folder else folder / name, report))
         if not as_json:
             show(reproduction.terminal(reports[-1]) if rows else reports[-1])

@@ -18,6 +18,7 @@ from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import say, say_json
 from dse.names import some_of
+from dse.quantities import plural
 from dse.system.records import dataclass
 from results.stores.files.storage import local
 

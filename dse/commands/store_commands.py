@@ -146,9 +146,8 @@ def tell_status(store: str, *, as_json: bool) -> int:
     counts = ", ".join(f"{n} {name}" for name, n in told["statuses"].items())
     share = 100 * told["done"] / told["points"]
     say(f"{told['title'] or told['store']}")
-    say(
-        f"  done     {told['done']} of {told['points']} points ({share:.3g} %){': ' if counts else ''}{counts}"
-    )
+    told_of = f"{told['done']} of {plural(told['points'], 'point')} ({share:.3g} %)"
+    say(f"  done     {told_of}{': ' if counts else ''}{counts}")
     say(f"  failed   {told['failed']}{', --retry-failed solves them again' if told['failed'] else ''}")
     chunks = f"{told['chunks'] - told['chunks_done']} of {plural(told['chunks'], 'chunk')}"
     say(f"  pending  {told['pending']} in {chunks}")

@@ -170,7 +170,7 @@ def along(
     goals = [q.objectives[0].name if q.objectives else "" for q in first]
     name, maximize = _metric(questions, grids, metric)
     search = Search(grids, names, name, goals)
-    with reporting(progress, "curves") as report:
+    with reporting(progress, "curve") as report:
         for k, (q, goal) in enumerate(zip(swept, goals, strict=True)):
             for value, at in zip(listed, _swept(q, name, goal), strict=True):
                 search.keep(k, value, at)

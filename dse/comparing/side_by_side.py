@@ -53,7 +53,7 @@ def compare(
     for q in questions:
         _one_answer(q)
     sides = []
-    with reporting(progress, "answers") as report:
+    with reporting(progress, "answer") as report:
         for label, name, q in zip(labels, names, questions, strict=True):
             sides.append(Side(label, name, q.file, machine_of(q), answer(question(q), neighbours=False)))
             report(len(sides), len(questions))

@@ -106,7 +106,7 @@ def _front_of_answers(search: Search, found: ProgramFront, points: int | None, m
     apart = False if found.complete else None
     joined = [True if p.joined else apart for p in chosen]
     goals = search.question.objectives
-    more = f"; {len(chosen) - plain} points on them added" if len(chosen) > plain else ""
+    more = f"; {plural(len(chosen) - plain, 'point')} on them added" if len(chosen) > plain else ""
     return Front(
         search.question,
         designs,

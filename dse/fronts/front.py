@@ -73,7 +73,7 @@ def find(
         )
     question = question_of(scenario)
     points, tolerance = fineness(scenario, question, points, tolerance, by)
-    with reporting(progress, "solves") as report:
+    with reporting(progress, "solve") as report:
         try:
             return at(question, points, tolerance, report, by)
         except ArithmeticError as problem:

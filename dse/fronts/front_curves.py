@@ -14,6 +14,7 @@ from dse.fronts import bands, enclosure
 from dse.fronts.bands import Band, Corner, Line, Stretch
 from dse.fronts.enclosure import LEAST_A, LEAST_B, PROBES_PER_POINT, Box, Enclosure, Place
 from dse.fronts.front_search import ANSWERED, Front, Search, narrow, value
+from dse.quantities import plural
 from dse.system.records import dataclass
 from formulations.tolerances import HOLDS
 from results.solution import Solution
@@ -145,9 +146,9 @@ class _Curve:
         widths = found.band.widths if found.band is not None else ()
         wide = sum(w > tolerance for w in widths)
         if not wide:
-            but = f", but for {found.jumps} jumps with nothing between" if found.jumps else ""
+            but = f", but for {plural(found.jumps, 'jump')} with nothing between" if found.jumps else ""
             return replace(found, method=f"refined until the front is enclosed within {tolerance:g}{but}")
-        stop = f"{most} points" if len(found.points) >= most else f"{self.search.solves} solves"
+        stop = plural(most, "point") if len(found.points) >= most else plural(self.search.solves, "solve")
         most_of = "" if math.isinf(max(widths)) else f", at most {max(widths):.2g}"
         told = (
             f"between {wide} of {len(widths)} pairs of neighbours the enclosure is wider than {tolerance:g}"

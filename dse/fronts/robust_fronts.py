@@ -16,6 +16,7 @@ import numpy as np
 
 import scenarios
 from dse.fronts.front_search import Front, Search, loose
+from dse.quantities import plural
 from dse.system.progress import Report
 from results.solution import Solution, Status
 from results.telling import sizes
@@ -114,7 +115,7 @@ def with_fresh(dataset: xr.Dataset, found: Front) -> xr.Dataset:
         return dataset
     count = next(f.count for f in points if f is not None)
     at_worst = without_samples(found.question)
-    over = uncertain_words.worlds(found.question) if at_worst else f"{found.points[0].worlds} samples"
+    over = uncertain_words.worlds(found.question) if at_worst else plural(found.points[0].worlds, "sample")
     for name, measure in found.question.measures.items():
         if name not in dataset:
             continue

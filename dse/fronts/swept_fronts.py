@@ -88,7 +88,7 @@ def find(
     first = grid.first
     points, tolerance = fronts.fineness(scenario, first, points, tolerance, by)
     found: dict[Place, Front] = {}
-    with reporting(progress, "fronts") as report:
+    with reporting(progress, "front") as report:
         report(0, grid.size)
         for place in itertools.product(*(range(n) for n in grid.shape)):
             try:

@@ -72,7 +72,7 @@ def take(asked: Asked, progress: bool | Report | None = None) -> Measured:
     effort = asked.effort or (QUICK if asked.quick else FULL)
     announce(progress, f"Measuring {name}: leave the machine alone until this ends")
     try:
-        with reporting(progress, "measurements") as report:
+        with reporting(progress, "measurement") as report:
             found = measure(asked.name or name, facts, places, meter, effort, report)
     finally:
         if meter:

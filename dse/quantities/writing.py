@@ -130,5 +130,6 @@ def _number_text(value: float, digits: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return ``1 point`` or ``2 points``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    """Return ``1 point`` or ``2 points``, ``2 boxes``."""
+    many = "es" if noun.endswith("x") else "s"
+    return f"{count} {noun}{'' if count == 1 else many}"

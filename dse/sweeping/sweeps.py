@@ -255,7 +255,7 @@ def _naming(tally: _Tally, where: Target) -> Iterator[None]:
     try:
         yield
     except results.stores.store.StoreError as problem:
-        kept = f"{tally.points} of {tally.total} points"
+        kept = f"{tally.points} of {plural(tally.total, 'point')}"
         if where.there():
             raise type(problem)(f"{problem}; {kept} are stored") from problem
         # whatever was missed first

@@ -29,8 +29,8 @@ def _is_shown(progress: bool | Report | None) -> bool:
 
 
 @contextmanager
-def reporting(progress: bool | Report | None, what: str = "points") -> Iterator[Report]:
-    """Give a function that is told how many of how many ``what`` are done.
+def reporting(progress: bool | Report | None, what: str = "point") -> Iterator[Report]:
+    """Give a function that is told how many of how many ``what`` (the name of one) are done.
 
     ``progress``: a function of one's own (done, total), True for a bar or lines on standard error, False for
     silence, None for a bar only where standard error is a terminal. While one bar is shown no other is: what runs
@@ -65,7 +65,7 @@ def _bar(what: str) -> Iterator[Report]:
     from rich.console import Console
 
     columns = (
-        progress.TextColumn(what),
+        progress.TextColumn(f"{what}s"),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         progress.TextColumn("{task.fields[pace]}"),
@@ -96,7 +96,7 @@ def _line_reporter(what: str, stream: TextIO) -> Report:
         last = now
         left = f", {span((total - done) / rate)} left" if rate and done < total else ""
         rated = f", {pace.words(rate)}" if rate else ""
-        put(f"{done} of {total} {what}{rated}{left}", stream)
+        put(f"{done} of {total} {what}{'s' * (total != 1)}{rated}{left}", stream)
 
     return report
 
@@ -118,7 +118,7 @@ class _Pace:
 
     def words(self, rate: float) -> str:
         """Say a rate in words, nothing where there is none."""
-        return f"{rate:.3g} {self.what}/s" if rate else ""
+        return f"{rate:.3g} {self.what}s/s" if rate else ""
 
 
 def span(seconds: float) -> str:

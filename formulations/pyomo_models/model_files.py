@@ -16,7 +16,7 @@ from formulations.pyomo_models.program_model import goal_in_si, is_ratio
 from formulations.pyomo_models.user_model import LOG, PLAIN, user_model
 
 FORMATS = {"lp": "cpxlp", "nl": "nl", "gams": "gams"}
-LONGEST_LABEL = 1_000_000
+UNCUT_LABEL = 1_000_000
 """No name is cut in lp files, which have no greatest length."""
 
 
@@ -83,7 +83,7 @@ def _to_file(model: pyo.ConcreteModel, path: Path, form: str, notes: list[str]) 
     options: dict[str, object] = {"symbolic_solver_labels": True}
     if form == "lp":
         # names that differ in signs which lp files cannot hold are numbered apart, as gams has them
-        options["labeler"] = ShortNameLabeler(LONGEST_LABEL, "_", labeler=LPFileLabeler())
+        options["labeler"] = ShortNameLabeler(UNCUT_LABEL, "_", labeler=LPFileLabeler())
     lines = (f"* {note}\n" if form == "gams" else f"\\* {note} *\\\n" for note in notes)
     head = "".join(lines) if form != "nl" else ""
     # what is not written to its end leaves nothing, and what the system says of the file is said by itself

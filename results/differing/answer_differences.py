@@ -34,7 +34,7 @@ def differences(first: Solution, second: Solution, tolerance: float) -> Iterator
     yield from compared(ANSWER, "gap", one["gap"], other["gap"], tolerance, floor=tolerance)
     for key in ("variables", "metrics"):
         yield from each(VALUES, one[key], other[key], tolerance, units)
-    yield from _limit_differences(one["limits"], other["limits"], tolerance, units)
+    yield from _limit_differences(one["limits"], other["limits"], tolerance, units, goal)
     yield from each(ANSWER, one["conflict"], other["conflict"], tolerance, units, "conflict.")
     ends = both(_range_ends, one, other)
     of_ends = {n: units.get(n.rpartition(".")[0], "") for told in ends for n in told}
@@ -45,7 +45,12 @@ def differences(first: Solution, second: Solution, tolerance: float) -> Iterator
     choices = both(_alternatives_by_choice, one, other)
     for name in dict.fromkeys((*choices[0], *choices[1])):
         sides = [_flat_alternative(c.get(name)) for c in choices]
-        yield from each(ANSWER, sides[0], sides[1], tolerance, None, f"{name}: ")
+        of = {
+            n: units.get(goal if n == "objective" else n.removeprefix("conflict."), "")
+            for s in sides
+            for n in s
+        }
+        yield from each(ANSWER, sides[0], sides[1], tolerance, of, f"{name}: ")
     for key in HOW:
         yield from compared(PROVENANCE, key, one[key], other[key], tolerance)
 
@@ -70,12 +75,13 @@ def _flat_alternative(alternative: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _limit_differences(
-    first: Mapping[str, Any], second: Mapping[str, Any], tolerance: float, units: Mapping[str, str]
+    first: Mapping[str, Any], second: Mapping[str, Any], tolerance: float, units: Mapping[str, str], goal: str
 ) -> Iterator[Row]:
     for name in dict.fromkeys((*first, *second)):
         one, other = first.get(name, {}), second.get(name, {})
         for key in dict.fromkeys((*one, *other)):
-            unit = units.get(name, "") if key in {"value", "bound", "next_change"} else ""
+            of = {"value": name, "bound": name, "next_change": name, "next_objective": goal}
+            unit = units.get(of.get(key, ""), "")
             floor = tolerance if key in RATIOS else 0.0
             what = f"limits.{name}.{key}"
             yield from compared(VALUES, what, one.get(key), other.get(key), tolerance, unit, floor)

@@ -82,7 +82,7 @@ def _axis_differences(first: xr.Dataset, second: xr.Dataset, tolerance: float) -
     yield from compared(GRID, "axes", list(dims[0]), list(dims[1]), tolerance)
     for name in dims[0].keys() & dims[1].keys():
         if dims[0][name] != dims[1][name]:
-            sides = [f"{d[name]} values" for d in dims]
+            sides = [plural(d[name], "value") for d in dims]
             yield Row(GRID, name, sides[0], sides[1], "", (dims[0][name], dims[1][name]))
         elif name in first.coords and name in second.coords:
             for beside in (name, *flat.of_rows(first, name)):
@@ -100,7 +100,7 @@ def _values_of(one: xr.DataArray, other: xr.DataArray, name: str) -> Iterator[Ro
     unlike = [i for i in range(len(a)) if a[i] != b[i]]
     if unlike:
         place = unlike[0]
-        note = f"{len(unlike)} of {len(a)} values; this is number {place}"
+        note = f"{len(unlike)} of {plural(len(a), 'value')}; this is number {place}"
         unit = _unit_of_array(one)
         texts = (
             apart(a[place], b[place], unit) if one.dtype.kind in "fiu" and other.dtype.kind in "fiu" else None

@@ -36,7 +36,7 @@ _TEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~]|&(?=#?\w+;))")
 
 
 def to_markdown(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.quantities import plural
 from dse.system.pictures import BLUE, GREEN, GREY, VERMILLION
 from results import axes, flat
 from results.axes import ANSWERED
@@ -74,7 +75,7 @@ def _differs(values: Any) -> bool:
 def _title(found: Worlds) -> str:
     none = found.none.estimate.value
     rest = f", {100 * none:.3g} % without a design" if found.none.count else ""
-    return f"{found.title or 'A question in every sample'}: {found.count} samples{rest}"
+    return f"{found.title or 'A question in every sample'}: {plural(found.count, 'sample')}{rest}"
 
 
 def _values_in_worlds(found: Worlds, n: Number) -> tuple[Any, xr.DataArray]:

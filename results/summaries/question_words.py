@@ -97,7 +97,7 @@ def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
         level = "each of the probabilities asked" if p.key in swept else f"probability {p.probability:g}"
         yield f"{' and '.join(map(words, p.names))} with {level}"
     numbers = _first_and_last([words(n.removeprefix("machine.")) for n in question.uncertain.marginals])
-    over = "" if without_samples(question) else f" ({question.uncertain.sampling.samples} samples)"
+    over = "" if without_samples(question) else f" ({plural(question.uncertain.sampling.samples, 'sample')})"
     yield f"uncertain: {numbers}{over}"
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dse.quantities import plural
 from dse.system.records import dataclass
 from results.telling import words
 from results.telling.parts import Part
@@ -129,7 +130,7 @@ def _without_zeros(solution: Facts, table: Table) -> Table:
     left_out = len(table.rows) - len(kept)
     if len(table.leading) == 1 or len(table.rows) <= ROWS_KEPT or not kept or not left_out:
         return table
-    return replace(table, heading=f"{table.heading} ({left_out} rows of zeros left out)", rows=kept)
+    return replace(table, heading=f"{table.heading} ({plural(left_out, 'row')} of zeros left out)", rows=kept)
 
 
 def interval(solution: Facts, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from dse.quantities import plural
 from dse.system.streams import visible
 from results.telling import family_tables, limit_rows, sizes, sources, words
 from results.telling.facts import Alternative, Facts, Status
@@ -149,7 +150,9 @@ def _of_metrics(solution: Facts) -> Part:
     told = {n: [words.metric(solution, n, v) for v in ends] for n, ends in solution.spread.items()}
     wider = tuple((n, v, solution.measures.get(n, _range(v, told.get(n, ())))) for n, v in rows)
     if solution.world == "sample":
-        return Part(f"metrics over {solution.worlds} samples", ("name", "mean", "5 % … 95 %"), wider)
+        return Part(
+            f"metrics over {plural(solution.worlds, 'sample')}", ("name", "mean", "5 % … 95 %"), wider
+        )
     if solution.worlds == 1:
         at = solution.world
         return Part(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.quantities import plural
 from dse.system.records import dataclass
 from results import axes, flat
 from results.fresh_layout import JOIN, KEPT, PROMISED
@@ -84,11 +85,11 @@ def sentences(dataset: xr.Dataset, found: Sequence[At]) -> list[str]:
     wrong = broken(asked)
     if not wrong:
         low = min(asked, key=lambda a: a.kept.held.high - (a.kept.asked or 0.0)).kept
-        told = f"In {fresh} no probability that was asked is contradicted at any of {points} points"
+        told = f"In {fresh} no probability that was asked is contradicted at any of {plural(points, 'point')}"
         return [f"{told}; the least kept: {low.words}"]
     count = len({a.place for a in wrong})
     worst = wrong[0]
-    told = f"At {count} of {points} points a limit holds less often in {fresh} than was asked"
+    told = f"At {count} of {plural(points, 'point')} a limit holds less often in {fresh} than was asked"
     return [f"{told}; the worst: at {worst.where} {worst.kept.words}"]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dse.machines import is_file
-from dse.quantities import show, without_size
+from dse.quantities import plural, show, without_size
 from dse.system.columns import aligned
 from results import axes, flat
 from results.telling.estimates import LEVELS
@@ -49,7 +49,7 @@ def sentences(found: Worlds) -> list[str]:
     """Say the main results in sentences: how many worlds, those without a design first, what is known of the rest."""
     none = found.none
     told = ", ".join(f"{n} {status}" for status, n in found.statuses.items())
-    lines = [f"{found.count} samples: {told}."]
+    lines = [f"{plural(found.count, 'sample')}: {told}."]
     share = none.estimate
     if none.count:
         lines.append(f"No design at all in {percent(share.value)} of the samples ({between(share)}).")
@@ -65,7 +65,7 @@ def tables(found: Worlds) -> list[Table]:
     if found.numbers and answered:
         head = ("", "median", "90 % of samples", "mean", "its 95 % interval")
         rows = [_number_row(n) for n in found.numbers]
-        made.append((f"Over the {answered} samples with a design", head, rows))
+        made.append((f"Over the {plural(answered, 'sample')} with a design", head, rows))
     for name, shares in found.winners.items():
         rows = [_share_row(s, shown_value(found, name, s.name)) for s in shares]
         made.append((f"Which {axes.words(name)} wins", ("", "share", "95 % interval"), rows))
@@ -148,7 +148,7 @@ def _fixed_rows(found: Worlds) -> Iterator[list[str]]:
         return
     unit = next((n.unit for n in found.numbers if n.role == "objective"), "")
     yield [
-        f"where it holds ({r.worlds} samples) it loses, on average",
+        f"where it holds ({plural(r.worlds, 'sample')}) it loses, on average",
         percent(r.mean.value),
         between(r.mean),
     ]

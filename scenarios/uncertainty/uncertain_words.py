@@ -46,13 +46,13 @@ def distribution(of: Marginal, unit: str) -> str:
     low, high = of.support()
     ends = f"{show(low, unit)} to {show(high, unit)}"
     if of.kind == "table":
-        return f"{len(of.numbers)} rows of a table ({of.table[:15]}…), {ends}"
+        return f"{plural(len(of.numbers), 'row')} of a table ({of.table[:15]}…), {ends}"
     return f"errors of the fitted model, {ends}"
 
 
 def sampling(of: Sampling) -> str:
     """Say in a line how worlds are drawn."""
-    return f"{of.samples} samples, {_METHODS[of.method]}, seed {of.seed}"
+    return f"{plural(of.samples, 'sample')}, {_METHODS[of.method]}, seed {of.seed}"
 
 
 def worlds(question: Question) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.quantities import plural
 from dse.system.arrays import Array
 from formulations import evaluation
 from formulations.evaluation import nearest
@@ -45,9 +46,9 @@ def solve(question: Question, *, work: int = MOST_BOXES, near: Outcome | None = 
                 if far is not None:
                     return solve(far, work=work)
                 return Outcome(Status.ERROR, solver=SOLVER, message=beyond.searched(question))
-            text = f"interval arithmetic: no part of the box can meet all limits ({found.work[0]} boxes)"
+            text = f"interval arithmetic: no part of the box can meet all limits ({plural(found.work[0], 'box')})"
             return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
-        text = f"neither a design nor a proof of infeasibility after {found.work[0]} boxes"
+        text = f"neither a design nor a proof of infeasibility after {plural(found.work[0], 'box')}"
         return Outcome(Status.ERROR, solver=SOLVER, message=text)
     x = dict(zip(where.names, map(float, found.x[0]), strict=True))
     if not question.objectives:
@@ -82,7 +83,7 @@ def _outcome(question: Question, found: Found, x: dict[str, float]) -> Outcome:
         ends = zip(x, *found.ends[:, 0].tolist(), strict=True)
         ranges = {name: (least, most) for name, least, most in ends if least < most}
         return Outcome(Status.OPTIMAL, x, low, text, SOLVER, ranges=ranges)
-    text = f"interval branch and bound stopped after {found.work[0]} boxes with a gap of {gap:.1e}"
+    text = f"interval branch and bound stopped after {plural(found.work[0], 'box')} with a gap of {gap:.1e}"
     return Outcome(Status.FEASIBLE, x, low if np.isfinite(low) else None, text, SOLVER)
 
 

@@ -150,7 +150,7 @@ def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, 
     uncertain = question.uncertainty
     goal = question.objectives[0].name if question.objectives else ""
     ends, sampling = box(uncertain), uncertain.sampling
-    drawn = f"{sampling.samples} samples ({sampling.method}, seed {sampling.seed})"
+    drawn = f"{plural(sampling.samples, 'sample')} ({sampling.method}, seed {sampling.seed})"
     wide = frozenset(x.name for x in question.limits if x.worst)
     promised = chances.counted(question, sampling.samples)
     if promised:

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from dse.quantities import plural
 from dse.system.arrays import Array
 from formulations import evaluation, failures
 from formulations.row_keys import RowKey
@@ -278,7 +279,7 @@ def _certificate(worlds: Worlds, found: Found) -> str:
     if found.cuts > 1:
         text += f"; {found.cuts} cuts of the measure"
     if needed:
-        text += f"; limits of {len(needed)} of {worlds.size} samples were needed"
+        text += f"; limits of {len(needed)} of {plural(worlds.size, 'sample')} were needed"
     text += f"; evaluated in plain floats in {count}"
     if found.unweighed and not found.elasticities and worlds.nominal.objectives and worlds.nominal.limits:
         text += f"; no sensitivities: {found.unweighed}"

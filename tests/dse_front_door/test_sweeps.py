@@ -20,6 +20,7 @@ from dse.sweeping.points import chunk_work
 from results.dataset import Arrays, Layout, to_arrays
 from results.solution import Solution, Status
 from results.stores.store import StoreError
+from results.summaries import headlines
 from scenarios import ScenarioError
 
 
@@ -161,6 +162,24 @@ def test_the_command_reports_and_its_json_counts(grid_file: Callable[[int], Path
     told = json.loads(CliRunner().invoke(main, ["sweep", "-o", store, "--summary", "--json"]).stdout)
     assert told["best"]["value"] == best
     assert told["best"]["at"] == {d: best[d].item() for d in ("deadline", "bodies")}
+
+
+def test_a_grid_of_one_point_is_told_in_the_singular(deadline: Path, tmp_path: Path):
+    file, store = tmp_path / "one.toml", tmp_path / "one.zarr"
+    sweep = '[sweep.deadline]\npath = "limits.time.max"\nvalues = ["50 ms"]\n'
+    file.write_text(deadline.read_text() + sweep)
+    asked = (
+        ["check", file],
+        ["explain", file],
+        ["sweep", file, "-o", store],
+        ["verify", store],
+        ["sweep", store],
+    )
+    told = [CliRunner().invoke(main, [str(a) for a in words]).output for words in asked]
+    told.append(headlines.of_dataset(dse.open(store)))
+    assert "1 point (1 deadline): 1 optimal" in told[2]
+    assert told[-1].endswith("over 1 of 1 point.")
+    assert "1 points" not in "".join(told)
 
 
 def test_what_is_decided_is_kept_beside_the_metrics_asked_for(tmp_path: Path):

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from results.dataset import Arrays, Layout
 from results.differing.differences import numbers_differ
 from results.export import answer_files
 from results.export.jsonable import to_json
-from results.solution import Solution, Status
+from results.solution import Alternative, Solution, Status
 from results.stores.files.trouble import StoreError
 from scenarios import ScenarioError
 
@@ -136,6 +137,18 @@ def test_answers_differ_where_their_questions_do(tmp_path: Path):
     file.write_text(json.dumps(to_json(one)), encoding="utf-8")
     assert not dse.diff(file, one)
     assert named(file, other) == found
+
+
+def test_what_a_limit_is_worth_and_what_choices_reach_have_the_unit_of_the_objective():
+    decide = {"processors": {"max": 4096, "integer": True}, "memory": {}}
+    asked = ({"decide": decide, "limits": {"time": {"max": f"{ms} ms"}}} for ms in (50, 60))
+    one, other = (dse.solve(changed(**a)) for a in asked)
+    units = {r.name: r.unit for r in dse.diff(one, other).rows}
+    assert units["limits.time.next_objective"] == units["objective"] == "J"
+    assert units["limits.time.next_change"] == "s"
+    every = (Alternative({"machine": "a"}, Status.OPTIMAL, v, {}) for v in (1.0, 2.0))
+    first, second = (replace(one, alternatives=(a,)) for a in every)
+    assert {r.name: r.unit for r in dse.diff(first, second).rows} == {"a: objective": "J"}
 
 
 def test_answers_are_read_back_from_json(answer: Callable[..., Solution]):

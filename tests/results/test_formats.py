@@ -238,6 +238,13 @@ def test_documents_escape_what_came_from_a_file(ds: xr.Dataset, tmp_path: Path, 
         assert r"\begin{tabular}{rllr}" in text
 
 
+def test_what_would_be_a_sign_by_its_name_in_markdown_stays_text(ds: xr.Dataset, tmp_path: Path):
+    odd = ds.assign_coords(machine=["a&amp;b", "c & d; &#38;"])
+    text = formats.write(odd, tmp_path / "x.md", ["machine", "energy"]).read_text("utf-8")
+    assert r"| a\&amp;b |" in text
+    assert r"| c & d; &\#38; |" in text or r"| c & d; \&\#38; |" in text
+
+
 def test_a_row_of_latex_may_begin_with_a_bracket(ds: xr.Dataset, tmp_path: Path):
     odd = ds.assign_coords(machine=["[a]", "b"])
     text = formats.write(odd, tmp_path / "x.tex", ["machine", "energy"]).read_text("utf-8")

@@ -145,13 +145,14 @@ def filling(store: str | None) -> Iterator[None]:
 def warn_of_unfinished(source: str) -> None:
     """Say on standard error where a source is a sweep that is not finished: its results look like those of one."""
     from dse import api
+    from dse.quantities import plural
     from results.stores.store import StoreError
 
     with contextlib.suppress(StoreError, OSError):
         told = api.status(source) if Path(source).is_dir() or "://" in source else {}
         if told.get("pending"):
             complain(
-                f"dse: {source} is not finished: {told['pending']} of {told['points']} points are not computed"
+                f"dse: {source} is not finished: {told['pending']} of {plural(told['points'], 'point')} not computed"
             )
 
 

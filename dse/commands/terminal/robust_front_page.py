@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, complain
 from dse.commands.terminal.front_page import FRONT_DIGITS, Column, show_columns
 from dse.commands.terminal.printing import PAGE_WIDTH, say, show_tables
+from dse.quantities import plural
 from results.telling import sizes, words
 from results.telling.fresh import Estimate, percent
 from results.uncertainty import kept
@@ -32,7 +33,7 @@ def show_worlds(found: Front) -> None:
     show_measures(question)
     unproved = sum(s.status.value == "feasible" for s in found.points)
     if unproved:
-        say(textwrap.fill(f"{unproved} points are not proved optimal: see their gaps", PAGE_WIDTH))
+        say(textwrap.fill(f"{plural(unproved, 'point')} not proved optimal: see the gap", PAGE_WIDTH))
     fresh = next((s.fresh for s in found.points if s.fresh is not None), None)
     columns = [c for name in question.measures for c in _measure_columns(found, name)]
     columns += [c for k in range(len(fresh.limits) if fresh else 0) for c in _held_column(found, k)]

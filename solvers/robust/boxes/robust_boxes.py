@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.quantities import plural
 from formulations.tolerances import TIE
 from formulations.uncertainty.wanted import Wanted, left_out, reached
 from results.solution import Status
@@ -106,7 +107,7 @@ def _found_in_tree(wanted: Wanted, tree: Tree) -> Found:
     nominal = wanted.worlds.nominal
     worlds = wanted.worlds
     text = "branch and bound over boxes of designs, each bounded by interval slopes in every"
-    text += f" {worlds.word}; {tree.boxes} boxes"
+    text += f" {worlds.word}; {plural(tree.boxes, 'box')}"
     text = may_fail_words(wanted) + text
     if tree.best_x is None:
         if not tree.open:

@@ -22,6 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.quantities import plural
 from dse.system.arrays import Array, Indices
 from dse.system.records import dataclass
 from formulations import canonical as canon
@@ -156,7 +157,8 @@ def _outcome(mean: _Mean, found: tree.Searched) -> Outcome:
             text = "no design meets all limits; lower bounds of all intervals from Lagrangian duality"
             return Outcome(Status.INFEASIBLE, certificate=text, solver=SOLVER)
         return Outcome(Status.ERROR, solver=SOLVER, message="the search ended before a design was found")
-    text = f"branch and bound with monomial secants above the divisor in every sample; {found.nodes[0]} nodes; {UNTIED}"
+    text = "branch and bound with monomial secants above the divisor in every sample"
+    text += f"; {plural(found.nodes[0], 'node')}; {UNTIED}"
     status = Status.OPTIMAL if np.isfinite(_closed_bounds(found)[0]) else Status.FEASIBLE
     x = {n: float(v[0, 0]) for n, v in at_points.designs(mean.asked, found.y).items()}
     return Outcome(status, x, math.exp(min(found.bound[0], found.value[0])), text, SOLVER)

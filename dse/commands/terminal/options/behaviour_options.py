@@ -94,7 +94,7 @@ def fit_behaviour(
     from dse import fitting
 
     given = {**options, "fold_count": folds, "name": name, "headers": columns}
-    with reporting(None, "parts of the fit") as progress:
+    with reporting(None, "part") as progress:
         try:
             found = fitting.fit_behaviour(data, progress=progress, **{k: v for k, v in given.items() if v})
         except fitting.FittingError:
