@@ -158,7 +158,6 @@ def _decided_on_grid(grid: Grid) -> dict[str, list[str]]:
 
 
 def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
-    from dse.quantities import plural
     from results.telling.limit_rows import by_family
 
     goals = ", ".join(f"{sense} {name}" for name, sense in told["objectives"].items())
@@ -274,8 +273,6 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
 
 def _unwritten(grid: Grid, asked: Question) -> str:
     """Say which parts of a question files leave out, and what to do; empty where they hold all."""
-    from dse.quantities import plural
-
     parts = []
     if asked.uncertain is not None:
         names = ", ".join(asked.uncertain.marginals)
