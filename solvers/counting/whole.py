@@ -70,10 +70,12 @@ def way(grid: Grid) -> Offer:
 
 def over(grid: Grid) -> ByGroup:
     """Return the way over a grid; its declared work is so much for each set of things, in each combination of names."""
-    first = next(filter(_has_sets, claims.kinds(grid)))
-    c = counts.counts(next(asked for _, asked in combinations(first)), 1)
-    count = len(sets.listed(c))
-    together = min(max(SET_NUMBERS_TOGETHER // (max(count, 1) * len(c.low)), 1), WHOLE_TOGETHER)
+    first = next(claims.kinds(grid))
+    together, count = WHOLE_TOGETHER, 1
+    with suppress(CannotTake):  # each point of another kind says so, too
+        c = counts.counts(next(asked for _, asked in combinations(first)), 1)
+        count = len(sets.listed(c))
+        together = min(max(SET_NUMBERS_TOGETHER // (max(count, 1) * len(c.low)), 1), WHOLE_TOGETHER)
     units = {"whole set": float(choices(first) * count)}
     return ByGroup(over_grid.spread(grid), answered, together, METHOD, "batch", units)
 
