@@ -31,8 +31,6 @@ TOLERANCES = {
     "dual_feasibility_tolerance": HIGHS_FEASIBLE,
     "mip_feasibility_tolerance": MIP_WHOLE,
 }
-MANY_WHOLE_VALUES = 1000.0
-"""Whole numbers of more values are searched twice: at tight tolerances HiGHS may cut off the best of them."""
 PRESOLVED = 2000
 """Numbers in the rows of a linear program from which on presolve saves time; below it takes longer than the rest."""
 MOST_PARTS_REFUTED = 8
@@ -102,7 +100,7 @@ def _searched_integers(
     # any point will do where nothing is to be small
     sought = found.u is not None and cost[:-1].any()
     # at tight tolerances maxima that are held to one of their terms have been called infeasible
-    many = sought and _has_many_values(n)
+    many = sought and whole_parts.has_many_values(n)
     listed = _least_listed(n, cost, found, y) if many and n.integer.all() else None
     if listed is not None:
         return listed
@@ -131,14 +129,6 @@ def _point_that_meets(n: Numbers, cost: Array) -> Result:
         if meets(n, point):
             return Result(End.FOUND, point, float(cost @ point))
     return Result(End.FAILED)
-
-
-def _has_many_values(n: Numbers) -> bool:
-    """Whether some whole number may have many values, between ends that are its own or follow from the rows."""
-    if (n.high - n.low)[n.integer].max() <= MANY_WHOLE_VALUES:
-        return False
-    high = upper_ends(n.rows, n.low, n.high, n.integer)
-    return bool((high - n.low)[n.integer].max() > MANY_WHOLE_VALUES)
 
 
 def _least_listed(n: Numbers, cost: Array, found: Result, y: Array | None) -> Result | None:

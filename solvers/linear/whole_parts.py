@@ -27,6 +27,8 @@ ROOM = 1e-10
 """Of the sizes of what a row adds up: rounding."""
 NO_REDUCED_COST = 1e-9
 """What of the sizes of what it adds up a reduced cost may be and still counts as none."""
+MANY_WHOLE_VALUES = 1000.0
+"""Whole numbers of more values are searched twice: at tight tolerances HiGHS may cut off the best of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,14 @@ def picks(equalities: Array, flags: Bools) -> Iterator[Indices]:
         if len(used) and free[used].all() and (row[used] == -row[-1]).all() and row[-1] != 0.0:
             yield used
             free[used] = False
+
+
+def has_many_values(n: Numbers) -> bool:
+    """Whether some whole number may have many values, between ends that are its own or follow from the rows."""
+    if (n.high - n.low)[n.integer].max() <= MANY_WHOLE_VALUES:
+        return False
+    high = upper_ends(n.rows, n.low, n.high, n.integer)
+    return bool((high - n.low)[n.integer].max() > MANY_WHOLE_VALUES)
 
 
 def has_wide_lists(n: Numbers) -> bool:
