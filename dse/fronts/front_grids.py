@@ -1,39 +1,35 @@
-"""Fronts of three objectives and more: limits on all but the first, on levels that get ever closer."""
+"""Fronts of three objectives and more: each objective in turn with limits on the others, far from what is known."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 import numpy as np
 
 from dse.fronts.enclosure import COINCIDENT, PROBES_PER_POINT
-from dse.fronts.front_search import ANSWERED, Front, Search, undominated, value
+from dse.fronts.front_search import ANSWERED, Front, Scale, Search, undominated, value
+from dse.fronts.spacing import FREE, Spacing, Spot
 from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations.tolerances import HOLDS, TIE
 from results.solution import Solution, Status
 from solvers.fronts.asking import Measure
 
-Spot = tuple[float, ...]
-
-LEVEL_HALVINGS = 6
-"""How often the distance of the levels is halved at most."""
-DISCRETE_HALVINGS = 2
-"""The same where the designs found give levels that leave none out."""
+NEAR_DISCRETE = 0.1
+"""Of discrete decisions: how far an answer must seem to be from the designs found; levels next to them follow."""
 NEXT_LEVEL = 2.0 * COINCIDENT
-FREE = math.inf
-"""The level of no limit: some designs of a front are worse in one objective than all that are best in another."""
 ALL_FOUND = "complete non-dominated set"
 BEST_FOR_ALL = "one design is the best for all objectives"
+SPREAD = "limits on all objectives but one, where the answer may be farthest from the points found"
 
 
 def grid(search: Search, most: int) -> Front:
-    """Limit all objectives but the first, farthest from all known designs first, until ``most`` of them are found.
+    """Ask for one objective with limits on the others, farthest from all known designs, until ``most`` are found.
 
-    Levels that what is known answers already are left out; where that leaves none, there are fewer designs. Of
+    What is known answers already is left out; where that leaves nothing, there are fewer designs. Of
     discrete decisions the last levels are those just better than each design found: where they are all answered, no
     design is missing.
     """
@@ -41,17 +37,13 @@ def grid(search: Search, most: int) -> Front:
     if alone is not None:
         told = (search.final(alone),)
         return Front(search.question, told, None, search.solves, search.failed, 0, BEST_FOR_ALL)
-    state, discrete = _Grid(search, most), search.discrete
-    for power in range(1, (DISCRETE_HALVINGS if discrete else LEVEL_HALVINGS) + 1):
-        state.fill([[*(i / 2**power for i in range(2**power)), FREE]] * (len(search.goals) - 1))
-        if state.full:
-            break
-    names = ", ".join(g.name for g in search.goals[1:])
-    finest = f"{2**power + 1} levels each, where they were not answered already"
-    method = f"limits on {names} on a grid of up to {finest}"
-    if discrete and not state.full:
+    state = _Grid(search, most)
+    state.spread(NEAR_DISCRETE if search.discrete else 0.0)
+    method = SPREAD
+    if search.discrete and not state.full:
         while not state.full and state.fill(state.next_to_found()):
             pass
+        names = ", ".join(g.name for g in search.goals[1:])
         method = f"limits on {names} next to those of each design found"
         if not (state.full or search.unproved or search.failed):
             method = f"{ALL_FOUND}: {method}"
@@ -80,44 +72,72 @@ def _is_best_for_all(search: Search, design: Solution) -> bool:
 
 @dataclass(slots=True)
 class _Grid:
-    """What is known of a front: the designs found, and the limits asked for with what came of them."""
+    """What is known of a front: the designs found, and where others may be.
+
+    ``asked``: limits that the least of the first objective was asked for with, and what it has in the others (None:
+    nothing holds them); ``tried``: how many questions were asked.
+    """
 
     search: Search
     most: int
     found: list[Solution] = field(default_factory=list)
     asked: list[tuple[Spot, Spot | None]] = field(default_factory=list)
+    tried: int = 0
+    space: Spacing = field(init=False)
+    scales: list[Scale] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.found = [self.search.final(x) for x in self.search.best]
+        self.scales = [
+            # what differs by rounding only is the same
+            replace(s, worst=s.best) if abs(s.worst - s.best) <= HOLDS * abs(s.best) else s
+            for s in self.search.scales
+        ]
+        self.space = Spacing(len(self.search.goals))
+        for k, best in enumerate(self.search.best):
+            self._keep(self.search.final(best))
+            self.space.answered(k, (FREE,) * len(self.search.goals), self._at(best))
 
     @property
     def full(self) -> bool:
         """Whether there are enough designs, or enough was asked."""
-        return len(self.kept()) >= self.most or len(self.asked) >= PROBES_PER_POINT * self.most
+        return len(self.kept()) >= self.most or self.tried >= PROBES_PER_POINT * self.most
 
     def kept(self) -> list[Solution]:
         """The designs that no other one betters, in order (see ``in_order``)."""
-        at = [[s.coordinate(value(s.objective, x)) for s in self.search.scales] for x in self.found]
-        best = [self.found[i] for i in undominated(np.array(at), np.array(COINCIDENT))]
+        at = np.array([self._at(x) for x in self.found])
+        best = [self.found[i] for i in undominated(at, np.array(COINCIDENT))]
         goals = [(s.objective, Measure(s.objective.maximize)) for s in self.search.scales]
         small = [[m.small(value(g, x)) for g, m in goals] for x in best]
         return [best[i] for i in in_order(list(range(len(best))), np.array(small))]
 
+    def spread(self, least: float) -> None:
+        """Ask for what may be farthest from the designs found, as long as it seems to be ``least`` from them."""
+        while not self.full:
+            place = self.space.farthest()
+            finer = self.space.finer() if place is None or place.far < self.space.step / 2.0 else None
+            if finer is not None and not least:
+                self.space = finer
+            elif place is not None and place.far >= least:
+                self._ask(place.goal, [place.limits])
+            else:
+                break
+
     def fill(self, levels: Sequence[Sequence[float]]) -> bool:
         """Ask for all limits on these levels, as many at a time as designs are missing; false where all were known."""
-        waiting, before = list(itertools.product(*levels)), len(self.asked)
+        waiting, before = list(itertools.product(*levels)), self.tried
         while not self.full:
             waiting = [at for at in waiting if not self._known(at)]
             if not waiting:
                 break
-            self._ask(self._farthest(waiting, self.most - len(self.kept())))
-        return len(self.asked) > before
+            chosen = self._farthest(waiting, self.most - len(self.kept()))
+            self._ask(0, [(FREE, *at) for at in chosen])
+        return self.tried > before
 
     def next_to_found(self) -> list[list[float]]:
         """Levels for each objective but the first: none, and just better than each design found."""
         return [
             sorted({FREE, *(s.coordinate(value(s.objective, x)) - NEXT_LEVEL for x in self.found)})
-            for s in self.search.scales[1:]
+            for s in self.scales[1:]
         ]
 
     def _known(self, at: Spot) -> bool:
@@ -133,7 +153,7 @@ class _Grid:
 
     def _farthest(self, waiting: list[Spot], count: int) -> list[Spot]:
         """The limits farthest from all designs found, and from each other."""
-        scales = self.search.scales[1:]
+        scales = self.scales[1:]
         near = [tuple(s.coordinate(value(s.objective, x)) for s in scales) for x in self.found]
         spots = [tuple(1.0 if x == FREE else x for x in at) for at in waiting]
         distance = [min(math.dist(at, x) for x in near) for at in spots]
@@ -147,18 +167,46 @@ class _Grid:
             ]
         return chosen
 
-    def _ask(self, chosen: list[Spot]) -> None:
-        first, *others = self.search.scales
+    def _ask(self, goal: int, chosen: Sequence[Spot]) -> None:
+        """Ask for the least of one objective, at several limits on the others."""
+        scales = self.scales
         limits = {
-            s.objective.name: [math.inf if at[i] == FREE else s.value(at[i]) for at in chosen]
-            for i, s in enumerate(others)
+            s.objective.name: [
+                math.inf if at[i] == FREE or s.best == s.worst else s.value(at[i]) for at in chosen
+            ]
+            for i, s in enumerate(scales)
+            if i != goal
         }
-        for at, answer in zip(chosen, self.search.ask_all(first.objective, limits), strict=True):
-            if answer.status not in ANSWERED:
+        answers = self.search.ask_all(scales[goal].objective, limits)
+        self.tried += len(chosen)
+        for at, answer in zip(chosen, answers, strict=True):
+            if answer.status in ANSWERED:
+                reached: Spot | None = self._kept_as(answer)
+                self.space.answered(goal, at, reached)
+            elif answer.status is Status.INFEASIBLE:
+                reached = None
+                self.space.answered(goal, at, None)
+            else:
                 # no answer says nothing of stricter limits
-                self.asked.append((at, None if answer.status is Status.INFEASIBLE else at))
-                continue
-            best = self.search.undominated(answer)
-            self.found.append(best)
-            reached = tuple(s.coordinate(value(s.objective, best)) for s in others)
-            self.asked.append((at, reached))
+                reached = at
+                self.space.failed(goal, at)
+            if goal == 0:
+                self.asked.append((at[1:], None if reached is None else reached[1:]))
+
+    def _kept_as(self, answer: Solution) -> Spot:
+        """Keep what was found, if it is new, in the terms of all; returns where it is."""
+        here = self._at(answer)
+        if any(math.dist(here, self._at(x)) <= COINCIDENT for x in self.found):
+            return here
+        design = self.search.undominated(self.search.final(answer))
+        self._keep(design)
+        return self._at(design)
+
+    def _keep(self, design: Solution) -> None:
+        """Keep a design, which is the best for the first objective within what it is in the others."""
+        self.found.append(design)
+        self.space.found(self._at(design))
+
+    def _at(self, design: Solution) -> Spot:
+        """The coordinates of a design."""
+        return tuple(s.coordinate(value(s.objective, design)) for s in self.scales)

@@ -51,3 +51,46 @@ def test_one_design_that_is_the_best_for_all_three_is_the_front():
     assert found.sizes["front"] == 1
     assert found.attrs["method"] == "one design is the best for all objectives"
     assert found.status.values.tolist() == [1]
+
+
+NBODY = {
+    "model": "nbody",
+    "machine": "balanced",
+    "given": {"bodies": 1e5, "flops_per_pair": 10},
+    "decide": {"processors": {"max": 65536}, "memory": {}},
+}
+
+
+def curve_of_designs(count: int) -> list[tuple[float, float]]:
+    """Processors and words of designs that none betters in energy, time and memory: no other ones are such."""
+    most, n = 65536, 1e5
+    replicated = [(p, n / np.sqrt(p)) for p in np.geomspace(664, most, count)]
+    return replicated + [(most, m) for m in np.geomspace(n / most, n / np.sqrt(most), count)]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(("energy", "time", "memory"))))
+def test_no_part_of_a_front_of_three_is_far_from_all_points(order: tuple[str, str, str]):
+    """Whichever objective is the first, and with no more questions than two for each point and the ends."""
+    count = 12
+    found = dse.front({**NBODY, "objective": {"minimize": list(order)}}, points=count)
+    given = [{"processors": float(p), "memory": float(m)} for p, m in curve_of_designs(20)]
+    one = {k: v for k, v in NBODY.items() if k != "decide"}
+    told = [dse.solve(one | {"given": NBODY["given"] | g}).metrics | g for g in given]
+    true = np.log([[t[n] for n in order] for t in told])
+    mine = np.log(np.stack([found[n].values for n in order], axis=1))
+    scale = true.max(axis=0) - true.min(axis=0)
+    apart = np.linalg.norm((true[:, None] - mine[None]) / scale, axis=2).min(axis=1)
+    assert len(mine) == count
+    assert apart.max() < 0.3
+    assert found.attrs["solves"] <= 2 * count + 6
+    assert (found.status == 1).all()
+
+
+def test_points_that_are_equal_in_the_first_objective_go_by_the_second():
+    """Energy is the same for all numbers of processors, but for rounding."""
+    decide = {"processors": {"min": 40, "max": 1000}}
+    told = NBODY | {"given": NBODY["given"] | {"memory": 3000}, "decide": decide}
+    found = dse.front(told | {"objective": {"minimize": ["energy", "time", "processors"]}}, points=8)
+    np.testing.assert_allclose(found.energy, found.energy[0], rtol=1e-9)
+    assert found.sizes["front"] == 8
+    assert (np.diff(found.time.values) > 0).all()
