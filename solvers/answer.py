@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 NO_REASON = "no reason was kept"
 
 
-def answer(question: Question, *, neighbours: bool = True, brief: bool = False) -> Solution:
+def answer(question: Question, *, neighbours: bool = True, brief: bool = False, why: bool = True) -> Solution:
     """Answer a question with at most one objective.
 
     ``neighbours``: for integer problems also look for the limit values at which the answer next changes (slower).
     ``brief``: only the objective, its bound and status are of interest: any of the best designs is handed out, and why
     there is none is not told.
+    ``why``: where there is no design, which limits conflict and what would do (slow where questions are programs).
     Never raises for a well-formed question: what goes wrong becomes status ``error`` with its message. Only a
     database that is asked to keep the trials of a sampler, and cannot, is a StoreError.
     """
@@ -41,7 +42,7 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False) 
         from solvers.robust import decide_now  # slow to import, and most questions are certain
 
         return decide_now.answer_now(question, fresh=not brief, brief=brief)
-    return certain.answer(question, neighbours=neighbours, brief=brief)
+    return certain.answer(question, neighbours=neighbours, brief=brief, why=why)
 
 
 def answers(

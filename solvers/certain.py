@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 
 import numpy as np
@@ -30,24 +30,24 @@ from solvers.geometric import cases, structured
 from solvers.geometric.programs import relaxed_limits, ties
 from solvers.mechanisms.why import Why, between_allowed, explained, first_of, remembered
 from solvers.nonlinear import methods
-from solvers.outcome import OF_SETS, Conflicts, Outcome
+from solvers.outcome import OF_SETS, Outcome
 
 
-def answer(question: Question, *, neighbours: bool = True, brief: bool = False) -> Solution:
+def answer(question: Question, *, neighbours: bool = True, brief: bool = False, why: bool = True) -> Solution:
     """Answer a question whose numbers are certain, as ``solvers.answer`` does."""
     began = time.perf_counter()
     if anchors.has_anchors(question):
         solution = anchors.answered(
             question,
             lambda q: answer(q, neighbours=False),
-            lambda q: answer(q, neighbours=neighbours, brief=brief),
+            lambda q: answer(q, neighbours=neighbours, brief=brief, why=why),
         )
         solution = replace(solution, seconds=time.perf_counter() - began)
         return called_by_name(question, solution, units(question))
     try:
         # what overflows shows in the answer, or in its message
         with np.errstate(all="ignore"):
-            solution = _answer(question, neighbours and not brief, brief=brief)
+            solution = _answer(question, neighbours and not brief, brief=brief, why=why)
     except StoreError:
         raise
     except Exception as problem:
@@ -129,14 +129,19 @@ class _Kept:
 
 
 def _answer(
-    question: Question, neighbours: bool, *, brief: bool = False, kept: _Kept | None = None
+    question: Question,
+    neighbours: bool,
+    *,
+    brief: bool = False,
+    why: bool = True,
+    kept: _Kept | None = None,
 ) -> Solution:
     """``brief``: without what stands beside the optimum (ties, sensitivities).
 
     Nor, where no neighbours are asked for, with why there is none: of many points nobody reads that of a losing choice.
-    ``kept``: what brief answers found, which needs no repeating for the whole answer.
+    ``why``: whether it is told at all. ``kept``: what brief answers found and the whole answer need not repeat.
     """
-    with_conflicts = neighbours or not brief
+    with_conflicts = why and (neighbours or not brief)
     if question.decide and (question.search is not None or question.model.black_box):
         from solvers.sampling import sampled  # slow to import, and most questions never come here
 
@@ -146,7 +151,7 @@ def _answer(
         return choices.best_of(
             question,
             lambda q: _answer(q, False, brief=True, kept=own),
-            lambda q: _answer(q, neighbours, brief=brief, kept=own),
+            lambda q: _answer(q, neighbours, brief=brief, why=why, kept=own),
             (lambda q: _why_not(q, own)) if with_conflicts else None,
             explanation.over_choices if neighbours else None,
         )
@@ -168,7 +173,7 @@ def _answer(
     kept.tried[id(question)] = tried
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
-        return without_design(
+        return judgement.without_design(
             question,
             outcome,
             lambda: explained(why_without_design(tried.problem)),
@@ -197,7 +202,7 @@ def _answer_by_listing(question: Question, *, with_conflicts: bool) -> Solution:
 
     outcome = enumeration.optimum(question)
     if outcome.x is None:
-        return without_design(
+        return judgement.without_design(
             question, outcome, lambda: explained(subsets.why(question)), with_conflicts=with_conflicts
         )
     return _solution_of(question, outcome)
@@ -323,30 +328,6 @@ def _why_not(question: Question, kept: _Kept) -> Why:
         found = subsets.why(question) if tried is None else why_without_design(tried.problem)
         kept.whys[place] = remembered(found)
     return kept.whys[place]
-
-
-def without_design(
-    question: Question, outcome: Outcome, why: Callable[[], Conflicts], *, with_conflicts: bool = True
-) -> Solution:
-    """Say why there is no design; ``why`` finds the conflicts of an infeasible question, ``with_conflicts``."""
-    if outcome.status is Status.INFEASIBLE:
-        clash = why() if with_conflicts else Conflicts((), {})
-        return Solution(
-            Status.INFEASIBLE,
-            limits=judgement.asked_limits(question),
-            conflict=clash.feasible_values,
-            conflicts=clash.minimal,
-            certificate="; ".join(t for t in (outcome.certificate, clash.certificate) if t),
-            solver=outcome.solver,
-        )
-    return Solution(
-        outcome.status,
-        bound=outcome.bound,
-        certificate=outcome.certificate,
-        solver=outcome.solver,
-        message=outcome.endless if outcome.runaway else outcome.message,
-        runaway=outcome.runaway,
-    )
 
 
 def _evaluated_solution(question: Question) -> Solution:

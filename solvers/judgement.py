@@ -7,7 +7,7 @@ not hold here is an error or is left over, whoever found it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from results.solution import LimitState, Solution, Status
 from scenarios.define import composed
 from scenarios.define.composed import definitions_of
 from scenarios.question import HALVINGS, Question
+from solvers.outcome import Conflicts, Outcome
 
 NEXT_TO_END = 1e-9
 END_ROUNDING = 1e-10
@@ -319,3 +320,27 @@ def ends_that_hold(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
         most = (x[d.name] >= q.maximum * (1.0 - NEXT_TO_END)) & (high > q.maximum)
         found[d.name] = np.where(least, 1, np.where(most, 2, 0))
     return found
+
+
+def without_design(
+    question: Question, outcome: Outcome, why: Callable[[], Conflicts], *, with_conflicts: bool = True
+) -> Solution:
+    """Say why there is no design; ``why`` finds the conflicts of an infeasible question, ``with_conflicts``."""
+    if outcome.status is Status.INFEASIBLE:
+        clash = why() if with_conflicts else Conflicts((), {})
+        return Solution(
+            Status.INFEASIBLE,
+            limits=asked_limits(question),
+            conflict=clash.feasible_values,
+            conflicts=clash.minimal,
+            certificate="; ".join(t for t in (outcome.certificate, clash.certificate) if t),
+            solver=outcome.solver,
+        )
+    return Solution(
+        outcome.status,
+        bound=outcome.bound,
+        certificate=outcome.certificate,
+        solver=outcome.solver,
+        message=outcome.endless if outcome.runaway else outcome.message,
+        runaway=outcome.runaway,
+    )

@@ -157,7 +157,8 @@ class Search:
     def ask(self, goal: Objective, at_worst: Mapping[str, float]) -> Solution:
         """Answer for one objective, with limits on others."""
         asked = at_level(self.question, goal, at_worst)
-        found = answer(asked, neighbours=False) if self._by is None else self._by(asked)
+        # why an end has no design is told, a limit that nothing holds only says where the front is not
+        found = answer(asked, neighbours=False, why=not at_worst) if self._by is None else self._by(asked)
         self.failed += found.status is Status.ERROR
         self.unproved += found.status is Status.FEASIBLE
         self.count()

@@ -21,7 +21,7 @@ Spot = tuple[float, ...]
 
 FREE = math.inf
 """The level of no limit: some designs of a front are worse in one objective than all that are best in another."""
-APART = 1e-3
+KNOWN_TO = 1e-3
 """Where a coordinate is known to this, nothing is asked for."""
 ASKED_TWICE = 0.7
 """Weight of a question whose answer is then stated in the terms of the first objective, by another question."""
@@ -150,7 +150,7 @@ class Spacing:
         for line in self._lines:
             weight = np.where(np.isfinite(line.high), 1.0, PERHAPS_NONE)
             weight *= ASKED_TWICE if line.goal else 1.0
-            worth = np.where(line.low + APART < line.high, line.far * weight, 0.0)
+            worth = np.where(line.low + KNOWN_TO < line.high, line.far * weight, 0.0)
             i = int(worth.argmax())
             if worth[i] > best:
                 best, chosen = float(worth[i]), Place(line.goal, line.question(i), float(line.far[i]))

@@ -37,8 +37,8 @@ from scenarios.distributions import Measure
 from scenarios.question import Question, large_are_good
 from scenarios.uncertainty import uncertain_words
 from solvers import beyond, choices
-from solvers.certain import as_closed, called_by_name, units, without_design
-from solvers.judgement import bound_of, relative_gap
+from solvers.certain import as_closed, called_by_name, units
+from solvers.judgement import bound_of, relative_gap, without_design
 from solvers.mechanisms.why import explained
 from solvers.outcome import Conflicts, Outcome
 from solvers.robust.asked import Asked, asked_farther, nothing_beyond, off_ends

@@ -1,12 +1,15 @@
 """Fronts of three objectives over listed designs: each is looked at once, and no better one is missing."""
 
 import itertools
+import json
 import tomllib
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dse
+from solvers import certain
 
 GOALS = ("time", "devices", "energy")
 # relative; designs are judged in floats, limits hold to 1e-9
@@ -94,3 +97,34 @@ def test_points_that_are_equal_in_the_first_objective_go_by_the_second():
     np.testing.assert_allclose(found.energy, found.energy[0], rtol=1e-9)
     assert found.sizes["front"] == 8
     assert (np.diff(found.time.values) > 0).all()
+
+
+def test_why_limits_that_only_search_a_front_cannot_hold_is_not_looked_for(monkeypatch: pytest.MonkeyPatch):
+    """Of a program that takes many more questions than the front itself; why there is no front is told."""
+    station: dict[str, Any] = {
+        "model": "sockets",
+        "given": {
+            "levels": [
+                {"name": "full", "frequency": 1, "voltage": 1},
+                {"name": "low", "frequency": 0.6, "voltage": 0.8},
+            ],
+            "cards": [{"name": "of 64", "sockets": 64, "cost": 37.6, "power": 0.082}],
+            "socket_failures": "100 FIT",
+        },
+        "decide": {"machine.socket": {"values": ["tms320c5515", "imx515"]}},
+        "define": {"failure_rate": "1 / mttf"},
+        "limits": {"throughput": {"min": 1e12}},
+        "objective": {"minimize": ["cost", "power", "failure_rate"]},
+    }
+    none = dse.front(station | {"limits": station["limits"] | {"power": {"max": 1}}})
+    assert none.attrs["status"] == "infeasible"
+    assert set(json.loads(none.attrs["conflict"])) >= {"power", "throughput"}
+
+    def refused(*_: Any) -> None:
+        raise AssertionError("why there is no design was asked for")
+
+    monkeypatch.setattr(certain, "why_without_design", refused)
+    found = dse.front(station, points=9)
+    assert found.attrs["method"].startswith("complete non-dominated set")
+    assert found.attrs["failed_solves"] == 0
+    assert found.sizes["front"] == 4
