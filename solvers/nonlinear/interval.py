@@ -83,7 +83,8 @@ def _outcome(question: Question, found: Found, x: dict[str, float]) -> Outcome:
         ends = zip(x, *found.ends[:, 0].tolist(), strict=True)
         ranges = {name: (least, most) for name, least, most in ends if least < most}
         return Outcome(Status.OPTIMAL, x, low, text, SOLVER, ranges=ranges)
-    text = f"interval branch and bound stopped after {plural(found.work[0], 'box')} with a gap of {gap:.1e}"
+    # the gap is told with the answer: another method may have the better bound
+    text = f"interval branch and bound stopped after {plural(found.work[0], 'box')}"
     return Outcome(Status.FEASIBLE, x, low if np.isfinite(low) else None, text, SOLVER)
 
 

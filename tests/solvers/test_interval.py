@@ -1,6 +1,7 @@
 """Interval branch and bound: certified optimum and certified infeasibility without any structure."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from scenarios import load
 from scenarios.question import Decision, Question
 from scenarios.questions import question as asked
 from solvers import boxes, enumeration
-from solvers.nonlinear import interval
+from solvers.nonlinear import interval, methods
 from solvers.outcome import Outcome
 from solvers.sampling import sampler
 
@@ -166,6 +167,19 @@ def test_work_that_runs_out_leaves_a_bound_and_no_claim() -> None:
     )
     assert found.status in (Status.FEASIBLE, Status.OPTIMAL)
     assert found.bound is not None
+
+
+def test_a_bound_of_another_method_leaves_one_gap_told() -> None:
+    """The best design of several methods has the best of their bounds, and no word of a gap that is its own alone."""
+    question = nbody("energy_delay", energy=(None, 41.0), p=Decision("processors", maximum=300))
+    stopped = interval.solve(question, work=3)
+    assert stopped.status is Status.FEASIBLE
+    assert stopped.bound is not None
+    nearer = replace(stopped, x=None, bound=stopped.bound * (1 + 1e-9))
+    told = methods.best_tried(question, [stopped, nearer])
+    assert told.bound == nearer.bound
+    assert "stopped after" in told.certificate
+    assert "gap" not in told.certificate
 
 
 def test_a_choice_among_names_is_refused() -> None:
