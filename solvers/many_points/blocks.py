@@ -23,9 +23,7 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Change, Grid
 from solvers import work
 from solvers.many_points.block_answers import BlockAnswers
-from solvers.many_points.offers import (
-    OF_A_STRUCTURE,
-)
+from solvers.many_points.offers import OF_A_STRUCTURE
 from solvers.mechanisms.why import Why
 
 WAY = "many numbers at once"
