@@ -55,15 +55,17 @@ class Tally:
         if missing > 0:
             self.count(reason, missing)
 
-    def pass_on(self, but: str = "", *, expected: bool = True) -> None:
-        """Count all of these, ``but`` those of one reason, into the tally that is collected around.
-
-        ``expected``: also those that are no mistakes in a program.
-        """
+    def pass_on(self, but: str = "") -> None:
+        """Count all of these, ``but`` those of one reason, into the tally that is collected around."""
         around = _now.get()
-        for reason, points in (self.reasons if expected else self.unexpected).items():
+        for reason, points in self.reasons.items():
             if around is not None and reason != but:
                 around.count(reason, points, fallback=reason in self.fallbacks)
+
+    def log_unexpected(self) -> None:
+        """Log the fallbacks, of points that go to another way."""
+        for reason in self.unexpected:
+            _log(reason)
 
     @property
     def unexpected(self) -> dict[str, int]:
@@ -113,9 +115,7 @@ def fall_back(where: str, problem: Exception, points: int = 1) -> None:
     reason = f"{where}: {_exception_text(problem)}"
     tally = _now.get()
     if tally is None:
-        import logging
-
-        logging.getLogger("dse").warning("left to be answered one by one after an exception in %s", reason)
+        _log(reason)
     else:
         tally.count(reason, points, fallback=True)
 
@@ -160,6 +160,12 @@ def merged(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def words(reasons: Mapping[str, int]) -> str:
     """Points by reason, in words."""
     return "; ".join(f"{reason} ({points})" for reason, points in reasons.items())
+
+
+def _log(reason: str) -> None:
+    import logging
+
+    logging.getLogger("dse").warning("left to be answered otherwise after an exception in %s", reason)
 
 
 def _exception_text(problem: Exception) -> str:

@@ -34,7 +34,8 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False, 
     ``neighbours``: for integer problems also look for the limit values at which the answer next changes (slower).
     ``brief``: only the objective, its bound and status are of interest: any of the best designs is handed out, and why
     there is none is not told.
-    ``why``: where there is no design, which limits conflict and what would do (slow where questions are programs).
+    ``why``: where there is no design, which limits conflict and what would do (slow where questions are programs; of
+    samplers, and questions whose numbers are uncertain, it is always told).
     Never raises for a well-formed question: what goes wrong becomes status ``error`` with its message. Only a
     database that is asked to keep the trials of a sampler, and cannot, is a StoreError.
     """
@@ -62,17 +63,17 @@ def answers(
     began, last, asked = time.perf_counter(), handover.Tally(), np.zeros(shape, bool)
     with handover.collected() as why:
         for path in ways:
-            last.pass_on(expected=False)
+            last.log_unexpected()
             asked = left
             with handover.collected() as last, handover.guarded(path.method, int(np.count_nonzero(asked))):
                 found, still = path.solve(plan, region, None if asked.all() else asked)
                 left = asked & still
                 arrays = found if asked.all() else merged(arrays, found, asked & ~left)
+            last.complete(int(np.count_nonzero(left)), NO_REASON)
             if not left.any():
                 break
         last.pass_on()
         alone = int(np.count_nonzero(left & asked))
-        why.complete(alone, NO_REASON)
         if asked.any():
             if "seconds" in arrays:
                 arrays["seconds"][...] = (time.perf_counter() - began) / max(left.size, 1)

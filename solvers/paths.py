@@ -91,9 +91,11 @@ def chosen(grid: Grid) -> Choice:
             if offer.path is None:
                 refused.append(offer)
                 continue
-            found = claims.tried(_cheaper_choices(grid, offer) if way in TABLES else offer)
+            taken = _cheaper_choices(grid, offer) if way in TABLES else offer
+            found = claims.tried(taken)
             exceptions = (*tally.unexpected, *found.exceptions)
-            return replace(found, exceptions=exceptions, later=cache(partial(_later, grid, ways[k + 1 :])))
+            rest = ways[k + 1 :] if taken is offer else (way, *ways[k + 1 : -1])
+            return replace(found, exceptions=exceptions, later=cache(partial(_later, grid, rest)))
     exceptions = tuple(tally.unexpected)
     if sampled:
         return Choice(None, (SAMPLED,), exceptions)
@@ -107,7 +109,7 @@ def _later(grid: Grid, ways: Sequence[Way]) -> tuple[Path, ...]:
     """Return those of some ways that are for the questions of a grid."""
     with handover.collected() as tally:
         found = tuple(o.path for o in (_offered(way, grid) for way in ways) if o.path is not None)
-    tally.pass_on(expected=False)
+    tally.log_unexpected()
     return found
 
 

@@ -181,8 +181,9 @@ class _Grid:
         self.tried += len(chosen)
         for at, answer in zip(chosen, answers, strict=True):
             if answer.status in ANSWERED:
-                reached: Spot | None = self._kept_as(answer)
-                self.space.answered(goal, at, reached)
+                here = self._kept_as(answer)
+                reached: Spot | None = here
+                self.space.answered(goal, at, here, self._proved(goal, answer, here))
             elif answer.status is Status.INFEASIBLE:
                 reached = None
                 self.space.answered(goal, at, None)
@@ -192,6 +193,12 @@ class _Grid:
                 self.space.failed(goal, at)
             if goal == 0:
                 self.asked.append((at[1:], None if reached is None else reached[1:]))
+
+    def _proved(self, goal: int, answer: Solution, reached: Spot) -> float:
+        """What is proved that a coordinate is at least, within the limits of an answer."""
+        if answer.status is not Status.FEASIBLE:
+            return reached[goal]
+        return -FREE if answer.bound is None else self.scales[goal].coordinate(answer.bound)
 
     def _kept_as(self, answer: Solution) -> Spot:
         """Keep what was found, if it is new, in the terms of all; returns where it is."""

@@ -75,7 +75,7 @@ class _Lines:
     def moved(self, asked: Spot, reached: Spot) -> Array:
         """How much the limits differ from those that gave an answer already; limits that it leaves room to do not."""
         asked_here = np.minimum(np.array(asked)[self.others], 1.0)
-        reached_here = np.array(reached)[self.others]
+        reached_here = np.minimum(np.array(reached)[self.others], 1.0)
         tighter, wider = (
             np.maximum(reached_here - self.levels, 0.0),
             np.maximum(self.levels - asked_here, 0.0),
@@ -122,13 +122,16 @@ class Spacing:
             line.far = np.minimum(line.far, line.moved(at, at))
         self._nothing_below(at)
 
-    def answered(self, goal: int, limits: Spot, reached: Spot | None) -> None:
-        """Note what the least of a coordinate is within limits (None: nothing is within them)."""
-        self._notes.append(lambda x: x.answered(goal, limits, reached))
+    def answered(self, goal: int, limits: Spot, reached: Spot | None, least: float = -FREE) -> None:
+        """Note where the least of a coordinate is within limits (None: nothing is within them).
+
+        ``least``: what is proved that the coordinate is at least there.
+        """
+        self._notes.append(lambda x: x.answered(goal, limits, reached, least))
         line = self._lines[goal]
         line.far = np.minimum(line.far, line.moved(limits, reached or (-FREE,) * self.count))
         corner = list(limits)
-        corner[goal] = FREE if reached is None else reached[goal]
+        corner[goal] = FREE if reached is None else least
         self._nothing_below(tuple(corner))
 
     def failed(self, goal: int, limits: Spot) -> None:

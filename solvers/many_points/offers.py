@@ -73,7 +73,7 @@ class Choice:
     """The way that was chosen (None: each point is solved by itself), and what the others said against themselves.
 
     ``exceptions``: why some way could not even be asked: what nobody expected. ``left``: of the points that were
-    tried, the share that the way leaves over. ``untried``: whether a few points take long, so that none was tried.
+    tried, the share that the way leaves over (0 where none was). ``untried``: whether that is since a few take long.
     ``later``: the ways after it that are for such questions too, which what it leaves over is given to in turn.
     """
 

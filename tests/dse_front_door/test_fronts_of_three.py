@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import dse
+from dse.fronts import front_search
+from results.solution import Solution, Status
 from solvers import certain
 
 GOALS = ("time", "devices", "energy")
@@ -128,3 +130,25 @@ def test_why_limits_that_only_search_a_front_cannot_hold_is_not_looked_for(monke
     assert found.attrs["method"].startswith("complete non-dominated set")
     assert found.attrs["failed_solves"] == 0
     assert found.sizes["front"] == 4
+
+
+def test_a_question_that_fails_is_not_asked_again(monkeypatch: pytest.MonkeyPatch):
+    asked: list[Any] = []
+    ask_all = front_search.Search.ask_all
+
+    def first_fails(self: Any, goal: Any, limits: Any) -> Any:
+        found = ask_all(self, goal, limits)
+        asked.append((goal.name, json.dumps({n: list(v) for n, v in limits.items()})))
+        return [Solution(Status.ERROR, message="failed")] * len(found) if asked[-1] == asked[0] else found
+
+    monkeypatch.setattr(front_search.Search, "ask_all", first_fails)
+    question = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "decide": {"processors": {"max": 65536}, "memory": {}},
+        "objective": {"minimize": ["energy", "time", "memory"]},
+    }
+    found = dse.front(dse.load(question), points=6)
+    assert found.sizes["front"] == 6
+    assert len(asked) == len(set(asked))

@@ -15,9 +15,9 @@ from dse.sweeping import grid_way
 from dse.sweeping.points import chunk_work
 from formulations import handover
 from formulations.grids import over_grid
-from results.dataset import layout, to_arrays
+from results.dataset import blank, layout, to_arrays
 from solvers import enumeration, paths, work
-from solvers.answer import answer, answers
+from solvers.answer import NO_REASON, answer, answers
 from solvers.counting import tables
 from solvers.geometric.kernel import gp
 from solvers.linear.points import linear
@@ -289,3 +289,32 @@ def test_what_one_way_leaves_over_goes_to_the_next_and_in_the_end_to_each_point_
     assert list(why.reasons) == ["blind at 3"]
     for name in ("status", "objective", "processors"):
         np.testing.assert_allclose(arrays[name], whole[name], rtol=1e-8, err_msg=name)
+
+
+def test_an_exception_of_one_way_is_logged_and_the_next_one_says_why_it_leaves_points(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setenv(handover.STRICT, "0")
+    grid = scenarios.grid(power_cap(100.0, 3))
+
+    class Broken:
+        method = "broken"
+
+        def solve(self, *_: Any) -> Any:
+            raise ValueError("boom")
+
+    class Silent:
+        method = "silent"
+
+        def solve(self, plan: Any, region: Any, *_: Any) -> Any:
+            left = np.zeros(grid.shape, bool)
+            left[0, 0] = True
+            return blank(plan, grid.shape), left
+
+    apart = [answer(grid.question((0, 0)), neighbours=False)]
+    _, alone, why = answers(
+        grid, layout(grid), over_grid.whole(grid), [Broken(), Silent()], lambda left: apart[: left.sum()]
+    )
+    assert alone == 1
+    assert why.reasons == {NO_REASON: 1}
+    assert "boom" in caplog.text

@@ -254,14 +254,13 @@ class _OneAtATime:
 
 
 def _in_turn(at: Ready) -> Iterator[Any]:
-    """Go through the ways of a grid that answer whole blocks, at full depth those that tell what stands beside."""
+    """Go through the ways of a grid that answer whole blocks; at full depth only the first tells what stands beside."""
     if at.path is None:
         return
     yield at.path
-    for path in at.choice.later():
-        if not at.plan.full or getattr(path, "explains", False):
-            alone = side_by_side(at) and not getattr(path, "threads", False)
-            yield _OneAtATime(path, path.method) if alone else path
+    for path in () if at.plan.full else at.choice.later():
+        alone = side_by_side(at) and not getattr(path, "threads", False)
+        yield _OneAtATime(path, path.method) if alone else path
 
 
 def _extended(at: Ready, before: Before, region: tuple[slice, ...]) -> tuple[Arrays, int, handover.Tally]:

@@ -31,6 +31,7 @@ def why_apart(grid: scenarios.Grid) -> str:
 def declared(grid: scenarios.Grid, choice: many_points.Choice, *, full: bool = False) -> float:
     """Return what a point costs, in declared seconds: by the way, and by itself as far as that leaves points over.
 
+    Ways after it may answer these in less.
     ``full``: with where whole numbers next change, which is asked of each limit.
     """
     left = 1.0 if choice.path is None else choice.left
