@@ -324,7 +324,7 @@ class _Search:
         found = milp.least(p, n, *aim)
         if found.end is not End.INFEASIBLE:
             return found
-        if least_misses.least_violation(p, whole=bool(p.integer.any())) > SLACK:
+        if least_misses.is_violated(p, ()):
             return replace(found, bound=math.inf)
         # too little is missed for a proof: what designs come to that miss as little, of whole numbers by rounding
         rows = n.rows.copy()
@@ -348,8 +348,7 @@ def minimise(question: Question) -> Outcome | None:
 def _minimised(split: _Split) -> Outcome | None:
     low, high = split.low[None], split.high[None]
     s = _Search(split, low[:0], high[:0], np.zeros(0), low[:0])
-    points = split.points()
-    if points is not None:
+    if (points := split.points()) is not None:
         s.close(points)
         return _outcome(s)
     s.learn(np.array(list(itertools.product(*zip(split.low, split.high, strict=True)))))
@@ -378,8 +377,7 @@ def _outcome(s: _Search) -> Outcome | None:
         return settled
     if settled.x is None or (chosen.best is not None and chosen.best.value > designs.as_good_as(s.best)):
         return None
-    x = at | dict(settled.x)
-    x = {d.name: x[d.name] for d in s.of.question.decide}
+    x = {d.name: (at | dict(settled.x))[d.name] for d in s.of.question.decide}
     if not s.of.question.objectives:
         return replace(settled, x=x)
     bound = min(left, s.best)

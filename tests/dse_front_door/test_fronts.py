@@ -15,7 +15,6 @@ from click.testing import CliRunner
 import dse
 from dse.cli import main
 from dse.fronts import front as fronts
-from dse.fronts import front_grids
 from scenarios import ScenarioError
 
 NBODY: dict[str, Any] = {
@@ -242,18 +241,6 @@ def test_three_objectives_give_undominated_certified_points():
     for i, name in enumerate(("energy", "time", "memory")):
         alone = dse.solve(asked(objective={"minimize": name}))
         assert at[:, i].min() == pytest.approx(alone.objective, rel=EXACT)
-
-
-def test_points_that_are_equal_but_for_rounding_are_in_the_order_of_the_next_objective():
-    at = np.array(
-        [[2.0, 1.0, 5.0], [1.0 + 3e-16, 7.0, 1.0], [1.0, 9.0, 1.0], [1.0 + 2e-16, 7.0, 0.5], [1.1, 0.0, 9.0]]
-    )
-    assert front_grids.in_order([0, 1, 2, 3, 4], at) == [3, 1, 2, 4, 0]
-    own, goals = {"processors": {"max": 4096}, "memory": {}}, ["energy", "time", "power"]
-    found = dse.front(asked(decide=own, objective={"minimize": goals}), points=12)
-    rows = [(float(f"{e:.9g}"), t) for e, t in zip(found.energy.values, found.time.values, strict=True)]
-    assert rows == sorted(rows)
-    assert len({e for e, _ in rows}) < len(rows)
 
 
 def test_points_of_three_objectives_are_stated_alike():

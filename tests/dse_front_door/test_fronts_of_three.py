@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.fronts import front_search
+from dse.fronts import front_grids, front_search
 from results.solution import Solution, Status
 from solvers import certain
 
@@ -152,3 +152,21 @@ def test_a_question_that_fails_is_not_asked_again(monkeypatch: pytest.MonkeyPatc
     found = dse.front(dse.load(question), points=6)
     assert found.sizes["front"] == 6
     assert len(asked) == len(set(asked))
+
+
+def test_points_that_are_equal_but_for_rounding_are_in_the_order_of_the_next_objective():
+    at = np.array(
+        [[2.0, 1.0, 5.0], [1.0 + 3e-16, 7.0, 1.0], [1.0, 9.0, 1.0], [1.0 + 2e-16, 7.0, 0.5], [1.1, 0.0, 9.0]]
+    )
+    assert front_grids.in_order([0, 1, 2, 3, 4], at) == [3, 1, 2, 4, 0]
+    question = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "decide": {"processors": {"max": 4096}, "memory": {}},
+        "objective": {"minimize": ["energy", "time", "power"]},
+    }
+    found = dse.front(dse.load(question), points=12)
+    rows = [(float(f"{e:.9g}"), t) for e, t in zip(found.energy.values, found.time.values, strict=True)]
+    assert rows == sorted(rows)
+    assert len({e for e, _ in rows}) < len(rows)
