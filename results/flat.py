@@ -118,7 +118,8 @@ def along_all(dataset: xr.Dataset) -> xr.Dataset:
     found = dataset.expand_dims([d for d in gone if d != FRONT])
     if FRONT in gone:
         # along a front lies what is told of each of its points; it goes last, as where all of it is there
-        whole = found.drop_vars([FRONT, *(n for n in map(str, found.data_vars) if not of_whole_front(n))])
+        of_points = [n for n in map(str, found.data_vars) if not of_whole_front(found, n)]
+        whole = found.drop_vars([FRONT, *of_points])
         found = found.drop_vars(whole.data_vars).expand_dims(FRONT, axis=-1).assign(whole.data_vars)
     return found.assign_coords({n: dataset[n].expand_dims(d) for n, d in rows.items() if d in gone})
 

@@ -28,7 +28,7 @@ from formulations import failures
 from results.along_fronts.along import exchange_rates, knee
 from results.along_fronts.hypervolume import with_growth
 from results.along_fronts.segments import JOINED, JOINED_ABOUT, UNKNOWN_BETWEEN
-from results.along_fronts.variable_names import AT, LOWER, UPPER
+from results.along_fronts.variable_names import AT, ENCLOSURE, LOWER, UPPER
 from results.solution import Solution, Status
 from results.telling import sizes
 from scenarios.question import Question
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from solvers.others.pyomo_points import By
 
-ENCLOSURE = "enclosure"
 MOST_FRONT_POINTS = 1000
 
 

@@ -19,7 +19,7 @@ from dse.uncertain import worlds as all_worlds
 from formulations.problem import formulate
 from results import asked as asked_of
 from results import axes, flat, page, plot, provenance
-from results.along_fronts.variable_names import FRONT
+from results.along_fronts.variable_names import FRONT, WIDTH, of_whole_front
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.page import Page, Section
 from results.solution import Solution, Status
@@ -199,7 +199,7 @@ def _facts(dataset: xr.Dataset) -> Facts:
 def _method_text(dataset: xr.Dataset) -> str:
     """Say how points were solved; of fronts over axes also how each of them was found, where that is alike."""
     found = [str(dataset.attrs.get("method", ""))]
-    if "front_method" in dataset:
+    if "front_method" in dataset and of_whole_front(dataset, "front_method"):
         ways = list(dict.fromkeys(filter(None, map(str, np.ravel(dataset["front_method"].values).tolist()))))
         found += ways[:MOST_WAYS] + ["…"] * (len(ways) > MOST_WAYS)
     return "; ".join(filter(None, found))
@@ -207,13 +207,14 @@ def _method_text(dataset: xr.Dataset) -> str:
 
 def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Say of a front how well it is known between its points, and where its knee is."""
-    widths = np.asarray(dataset.attrs.get("enclosure_width", dataset.get("enclosure_width", np.nan)), float)
-    proofs = np.ravel(dataset.get("enclosure_proof", dataset.attrs.get("enclosure", ""))).tolist()
+    told = dataset.drop_vars([n for n in map(str, dataset.data_vars) if not of_whole_front(dataset, n)])
+    widths = np.asarray(dataset.attrs.get(WIDTH, told.get(WIDTH, np.nan)), float)
+    proofs = np.ravel(told.get("enclosure_proof", dataset.attrs.get("enclosure", ""))).tolist()
     if np.isfinite(widths).any():
         proof = next((p for p in proofs if p), "")
         exactly = "exactly" if np.nanmax(widths) == 0 else f"to within {100 * np.nanmax(widths):.2g} %"
-        told = f"between the designs the front is known {exactly}"
-        yield "enclosed", f"{told}; proof: {proof}" if proof else told
+        known = f"between the designs the front is known {exactly}"
+        yield "enclosed", f"{known}; proof: {proof}" if proof else known
     knee = dataset.attrs.get("knee")
     # some designs may have been chosen, which are numbered anew
     for place in np.flatnonzero(dataset[FRONT].values == knee) if FRONT in dataset.dims else ():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results import provenance, variables
-from results.along_fronts.variable_names import DOMINATED, FRONT, PLACE_STATUS, POINTS
+from results.along_fronts.variable_names import ABOUT_PLACES, DOMINATED, FRONT, PLACE_STATUS, POINTS
 from results.dataset import STATUS_CODES
 from results.solution import Status
 
@@ -22,20 +22,6 @@ if TYPE_CHECKING:
 ANSWERED = "answered"
 PLACE_CODES = {ANSWERED: 1} | {
     s.value: STATUS_CODES[s] for s in (Status.INFEASIBLE, Status.UNBOUNDED, Status.ERROR)
-}
-ABOUT = {
-    "front_conflict": "limits that exclude each other, and the value of each that is feasible, as JSON",
-    "front_certificate": "what proves that there is no front",
-    "front_message": "what went wrong, where the status is error",
-    "front_method": "how the front was found",
-    "front_kind": "what an exact front is",
-    "front_straight_in": "in terms of what its segments are straight, as JSON",
-    "front_solves": "questions asked",
-    "front_failed_solves": "questions that failed",
-    "front_jumps": "neighbours between which nothing lies",
-    "front_knee": "number of the point at the knee, -1: none",
-    "enclosure_width": "largest relative width of what is proved to enclose the front",
-    "enclosure_proof": "how the enclosure is proved",
 }
 # a variable cannot have the name of a dimension
 RENAMED = {"front": "front_kind", "enclosure": "enclosure_proof"}
@@ -156,11 +142,11 @@ class _Joined:
             points[place] = part.sizes[FRONT]
             status[place] = PLACE_CODES[told[place].pop("status")]
         flags = {
-            "long_name": "whether there is a front, or why there is none",
+            "long_name": ABOUT_PLACES[PLACE_STATUS],
             "flag_values": [0, *PLACE_CODES.values()],
             "flag_meanings": " ".join(["not_computed", *PLACE_CODES]),
         }
-        count = {"units": "1", "long_name": "points of the front"}
+        count = {"units": "1", "long_name": ABOUT_PLACES[POINTS]}
         found: dict[str, Any] = {POINTS: (self.axes, points, count), PLACE_STATUS: (self.axes, status, flags)}
         for key in dict.fromkeys(k for record in told.values() for k in record):
             name = RENAMED.get(key, key if key.startswith(KEPT) else f"front_{key}")
@@ -169,7 +155,7 @@ class _Joined:
         return found
 
     def _column(self, name: str, values: Mapping[Place, Any]) -> tuple[Array, dict[str, Any]]:
-        about = {"long_name": ABOUT.get(name, name.replace("_", " "))}
+        about = {"long_name": ABOUT_PLACES.get(name, name.replace("_", " "))}
         kinds = {type(v) for v in values.values()}
         made: Array
         if kinds <= {int, bool, np.int64}:

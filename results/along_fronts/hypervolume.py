@@ -10,12 +10,11 @@ import numpy as np
 
 from dse.quantities import show
 from dse.system.records import dataclass
-from results.along_fronts.variable_names import HYPERVOLUME, TRIAL
+from results.along_fronts.variable_names import HYPERVOLUME, REFERENCE, TRIAL
 
 if TYPE_CHECKING:
     import xarray as xr
 
-REFERENCE = "hypervolume_reference"
 REFERENCE_MARGIN = 0.1
 """How far beyond the worst of a front its reference point lies, in ranges of the front, so that its ends count too."""
 MOST_OBJECTIVES = 4

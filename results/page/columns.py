@@ -152,7 +152,7 @@ def _page_columns(
     named = [
         str(n)
         for n, v in dataset.data_vars.items()
-        if n not in left_out and set(dims) <= set(v.dims) and not of_whole_front(str(n))
+        if n not in left_out and set(dims) <= set(v.dims) and not of_whole_front(dataset, str(n))
     ]
     # the objective stands under its own name, too; where nothing was optimised there is none
     named = [n for n in named if n != "objective" or n in goals]

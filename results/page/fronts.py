@@ -13,7 +13,7 @@ import numpy as np
 from dse.system.records import dataclass
 from results import axes
 from results.along_fronts import along, segments
-from results.along_fronts.variable_names import AT, FRONT, HYPERVOLUME, LOWER, TRIAL, UPPER
+from results.along_fronts.variable_names import AT, FRONT, HYPERVOLUME, LOWER, REFERENCE, TRIAL, UPPER, WIDTH
 from results.dataset import objectives
 from results.page.insides import rounded
 
@@ -90,7 +90,7 @@ def _progress(at: tuple[str, ...], single: xr.Dataset) -> Progress:
     known = np.flatnonzero(np.isfinite(values))
     if known.size > MOST_TRIALS:
         known = known[np.unique(np.geomspace(1, known.size, MOST_TRIALS).astype(int)) - 1]
-    reference: Mapping[str, float] = json.loads(str(single.attrs.get("hypervolume_reference") or "{}"))
+    reference: Mapping[str, float] = json.loads(str(single.attrs.get(REFERENCE) or "{}"))
     at_reference = (f"{n} {axes.amount(v, single[n], 4)}" for n, v in reference.items() if n in single)
     about = ": ".join(
         filter(None, (str(single[HYPERVOLUME].attrs.get("long_name", "")), ", ".join(at_reference)))
@@ -131,7 +131,7 @@ def _front_at_place(
     kept = single.isel({FRONT: slice(count)})
     a, b = (np.asarray(kept[n].values, float) for n in goals)
     bend = along.knee(a, b)
-    width = single.attrs.get("enclosure_width")
+    width = single.attrs.get(WIDTH)
     return Place(
         at,
         first,

@@ -85,6 +85,42 @@ def test_the_knee_of_a_front_is_told_where_it_is_among_those_chosen(tmp_path: Pa
     assert "knee" not in facts(front.isel(front=slice(0, knee)), file)
 
 
+def test_a_metric_may_be_called_as_what_is_told_of_fronts(tmp_path: Path):
+    names = ["front_load", "front_method", "enclosure_width", "hypervolume_used"]
+    named = {**NBODY, "decide": LISTED, "define": dict.fromkeys(names, "2 * energy")}
+    sizes = {"bodies": {"path": "given.bodies", "values": [1e5, 2e5]}}
+    alone = {**named, "machine": "balanced", "objective": {"minimize": names[0]}, "sweep": sizes}
+    swept = dse.sweep(alone, progress=False)
+    front = dse.front({**alone, "sweep": {}, "objective": {"minimize": [names[0], "time"]}}, progress=False)
+    for found in (swept, swept.isel(bodies=0), swept.isel(bodies=[0], drop=True), front, front.isel(front=1)):
+        assert {c.name for c in page.of_dataset(found).columns} >= {*names}
+        told = facts(found, tmp_path / "page.html")
+        assert ";" not in told["solved by"]
+        assert not told.get("enclosed", "").endswith("nan %")
+    assert "enclosed" not in facts(swept, tmp_path / "page.html")
+
+
+def test_what_is_told_of_each_of_many_fronts_is_no_column_of_their_designs():
+    asked = {
+        **NBODY,
+        "machine": "balanced",
+        "decide": LISTED,
+        "uncertain": {"flops_per_pair": {"uniform": [5, 15]}, "sampling": {"samples": 8}},
+        "objective": {
+            "minimize": ["usual", "late"],
+            "measures": {
+                "usual": {"of": "energy", "measure": "mean"},
+                "late": {"of": "time", "measure": "mean"},
+            },
+        },
+        "sweep": {"bodies": {"path": "given.bodies", "values": [1e5, 2e5]}},
+    }
+    found = dse.front(asked, progress=False)
+    assert "front_worlds" in found
+    bare = page.of_dataset(found.isel(front=1, drop=True))
+    assert not [c.name for c in bare.columns if c.name.startswith(("enclosure", "front"))]
+
+
 def test_a_page_names_the_point_at_which_a_sweep_is_told_as_mathematics(swept: xr.Dataset, tmp_path: Path):
     told = dse.report(swept, tmp_path / "page.html").read_text(encoding="utf-8")
     assert '<pre tabindex="0">At the first of 6 points of the grid:' in told
