@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from results.along_fronts.variable_names import FRONT
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -21,11 +23,15 @@ SEGMENT_SAMPLES = 40
 
 
 def codes(dataset: xr.Dataset) -> np.ndarray[Any, Any]:
-    """What lies between each point and the next, one entry fewer than there are points."""
-    points = dataset.sizes["front"]
+    """What lies between each point and the next, one entry fewer than there are points.
+
+    Of some points that were chosen it is known where they are neighbours in the whole front, either way round.
+    """
+    between = max(dataset.sizes[FRONT] - 1, 0)
     if JOINED not in dataset:
-        return np.full(max(points - 1, 0), UNKNOWN_BETWEEN)
-    return np.asarray(dataset[JOINED].values[: max(points - 1, 0)])
+        return np.full(between, UNKNOWN_BETWEEN)
+    told, steps = dataset[JOINED].values, np.diff(dataset[FRONT].values)
+    return np.select([steps == 1, steps == -1], [told[:between], told[1:]], UNKNOWN_BETWEEN)
 
 
 def curve(dataset: xr.Dataset, names: list[str], place: int) -> np.ndarray[Any, Any] | None:

@@ -122,13 +122,14 @@ def _singles(dataset: xr.Dataset) -> Iterator[tuple[tuple[str, ...], xr.Dataset]
 def _front_at_place(
     at: tuple[str, ...], single: xr.Dataset, first: int, scales: Mapping[str, float]
 ) -> Place:
-    count = int(np.count_nonzero(single["status"].values))
+    rows = np.flatnonzero(single["status"].values)
+    count = rows.size
     if not count:
         return Place(at, first, refusal=_refusal(single.attrs))
     goals = list(scales)
     if len(goals) != 2:
         return Place(at, first, count)
-    kept = single.isel({FRONT: slice(count)})
+    kept = single.isel({FRONT: rows})
     a, b = (np.asarray(kept[n].values, float) for n in goals)
     bend = along.knee(a, b)
     width = single.attrs.get(WIDTH)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 import dse
 from dse.cli import main
-from results import plot
+from results import page, plot
 from solvers.fronts import program_front
 
 # bytes weigh more on one processor, flops on the other: every kind of front with the same regions
@@ -158,6 +159,35 @@ def test_an_objective_without_an_end_is_refused():
     assert found.attrs["message"].startswith("time has no bound: ")
     capped = dse.front(blocks | {"limits": {"nameplate_power": {"max": "900 W"}}})
     assert capped.attrs["front"] == "complete non-dominated set"
+
+
+def test_between_designs_that_are_no_neighbours_no_segment_is_drawn():
+    found = dse.front(asked(), points=9)
+    for chosen, segments in (([0, 3], 0), ([0, 1, 3, 4], 2), ([4, 3, 0], 1), (slice(1, 4), 2)):
+        part = found.isel(front=chosen)
+        (place,) = page.of_dataset(part).places
+        assert len(place.lines) == segments
+        at = part.front.values.astype(int).tolist()
+        ends = sorted(
+            float(found.energy[i]) for pair in pairwise(at) if abs(np.diff(pair)) == 1 for i in pair
+        )
+        assert sorted(x for line in place.lines for x in (line[0][0], line[0][-1])) == pytest.approx(
+            ends, rel=1e-5
+        )
+        panel = plot.front(part.drop_vars(["enclosure_at"], errors="ignore")).axes[0]
+        assert ("exact segment of the front" in [x.get_label() for x in panel.lines]) == bool(segments)
+
+
+def test_of_chosen_designs_of_many_fronts_each_is_with_its_own_front():
+    """Where the designs are chosen in another order, those that a short front lacks come first."""
+    gpus = {"gpu": {"path": "machine.gpu", "values": ["gtx-750-tang2017", "gtx-titan-choi2014"]}}
+    fronts = dse.front(asked("a", sweep=gpus), progress=False)
+    turned = fronts.isel(front=slice(None, None, -1))
+    whole, other = page.of_dataset(fronts).places, page.of_dataset(turned).places
+    assert len({p.count for p in whole}) == 2
+    for one, two in zip(whole, other, strict=True):
+        assert one.count == two.count
+        assert sorted(sorted(line[0]) for line in one.lines) == sorted(sorted(line[0]) for line in two.lines)
 
 
 def test_a_picture_draws_segments_and_no_line_across_gaps():
