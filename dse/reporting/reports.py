@@ -19,6 +19,7 @@ from dse.uncertain import worlds as all_worlds
 from formulations.problem import formulate
 from results import asked as asked_of
 from results import axes, flat, page, plot, provenance
+from results.along_fronts import along
 from results.along_fronts.variable_names import FRONT, WIDTH, of_whole_front
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES, objectives
 from results.page import Page, Section
@@ -215,12 +216,12 @@ def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, 
         exactly = "exactly" if np.nanmax(widths) == 0 else f"to within {100 * np.nanmax(widths):.2g} %"
         known = f"between the designs the front is known {exactly}"
         yield "enclosed", f"{known}; proof: {proof}" if proof else known
-    knee = dataset.attrs.get("knee")
-    # some designs may have been chosen, which are numbered anew
-    for place in np.flatnonzero(dataset[FRONT].values == knee) if FRONT in dataset.dims else ():
-        at = dataset.isel({FRONT: int(place)})
-        reached = (f"{n} {axes.amount(float(at[n]), dataset[n], 4)}" for n in goals)
-        yield "knee", f"design {place}, the farthest from the line between the ends: {', '.join(reached)}"
+    front = flat.along_all(flat.with_status(dataset))
+    knee = along.knee_of(front, goals)
+    if knee is not None:
+        at = front.isel({FRONT: knee})
+        reached = (f"{n} {axes.amount(at[n].values.item(), dataset[n], 4)}" for n in goals)
+        yield "knee", f"design {knee}, the farthest from the line between the ends: {', '.join(reached)}"
 
 
 def _pictures(drawn: Callable[..., Figure], words: str) -> list[tuple[str, str, str]]:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dse.system.arrays import Array
+from results.along_fronts.variable_names import FRONT, KNEE, of_whole_front
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 STRAIGHT_FRONT = 0.02
 """A front that is nowhere farther from the line between its ends, in parts of its range, has no knee."""
+NO_KNEE = -1
+"""What stands in place of the number of a knee where there is none."""
 NEAREST_STEP = 1e-2
 """A slope is followed over 1 % where the next point is at least so far, in parts: no farther than it is known."""
 
@@ -61,6 +68,23 @@ def knee(first: ArrayLike, second: ArrayLike) -> int | None:
     best = int(off.argmax())
     straight = min(off[best], _off_the_line(a, b).max()) < STRAIGHT_FRONT
     return None if straight else best
+
+
+def knee_of(front: xr.Dataset, goals: Sequence[str]) -> int | None:
+    """Return the row of a dataset of one front at which the front has its knee, None where there is none.
+
+    Of designs that were chosen from a front it is that of the whole front, if it is among them: what is left of a
+    front has no knee of its own.
+    """
+    if FRONT not in front.dims or front["status"].size != front.sizes[FRONT]:
+        return None
+    if FRONT not in front.coords:
+        # points that nobody numbered are all there is
+        return knee(*(np.ravel(front[n].values) for n in goals)) if len(goals) == 2 else None
+    several = KNEE in front and of_whole_front(front, KNEE)
+    told = front[KNEE].values.item() if several else front.attrs.get("knee", NO_KNEE)
+    rows = np.flatnonzero(front[FRONT].values == told)
+    return int(rows[0]) if rows.size else None
 
 
 def _log(values: Array) -> Array:

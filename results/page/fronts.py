@@ -131,7 +131,7 @@ def _front_at_place(
         return Place(at, first, count)
     kept = single.isel({FRONT: rows})
     a, b = (np.asarray(kept[n].values, float) for n in goals)
-    bend = along.knee(a, b)
+    bend = along.knee_of(kept, goals)
     width = single.attrs.get(WIDTH)
     return Place(
         at,

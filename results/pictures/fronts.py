@@ -153,8 +153,8 @@ def _knee(panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: A
     """Mark the design after which one objective gets dear, with both its values."""
     if set(names) != set(objectives(dataset)):
         return
-    bend = along.knee(across, up)
-    if bend is None or bend in {0, len(across) - 1}:
+    bend = along.knee_of(dataset.isel({FRONT: order}), names)
+    if bend is None:
         return
     told = (_distinct_amount(dataset, n, order, bend) for n in names)
     style: dict[str, Any] = {
