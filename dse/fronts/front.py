@@ -243,6 +243,7 @@ def to_dataset(found: Front) -> xr.Dataset:
     words = f"points of the front, {'falling' if first.maximize else 'rising'} {first.name}"
     axis = _Axis(tuple(float(i) for i in range(len(found.points))), words)
     about = {"method": found.method, "solves": found.solves, "failed_solves": found.failed}
+    about |= {"points": len(found.points)}
     if found.kind:
         straight = dict(zip((g.name for g in found.question.objectives), found.straight_in, strict=True))
         about |= {"front": found.kind, "straight_in": json.dumps(straight)}

@@ -138,8 +138,8 @@ class _Joined:
         }
         points = np.zeros(self.shape, np.int32)
         status = np.zeros(self.shape, np.int8)
-        for place, part in self.parts.items():
-            points[place] = part.sizes[FRONT]
+        for place in self.parts:
+            points[place] = told[place].pop("points")
             status[place] = PLACE_CODES[told[place].pop("status")]
         flags = {
             "long_name": ABOUT_PLACES[PLACE_STATUS],

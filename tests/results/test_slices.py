@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import xarray as xr
 
 import dse
-from results import page
+from dse.reporting import reports
+from results import page, plot
 from results.stores.store import StoreError
 
 NBODY = {
@@ -119,6 +121,64 @@ def test_what_is_told_of_each_of_many_fronts_is_no_column_of_their_designs():
     assert "front_worlds" in found
     bare = page.of_dataset(found.isel(front=1, drop=True))
     assert not [c.name for c in bare.columns if c.name.startswith(("enclosure", "front"))]
+
+
+def test_the_knee_of_a_page_is_one_in_words_in_its_table_and_in_its_picture(fronts: xr.Dataset):
+    asked = {**NBODY, "machine": "balanced", "objective": {"minimize": ["energy", "time"]}}
+    front = dse.front(asked, points=6, progress=False)
+    knee = int(front.attrs["knee"])
+    for chosen in (
+        slice(None),
+        slice(knee, None),
+        slice(knee + 1, None),
+        slice(0, knee),
+        [5, 4, knee],
+        [0, knee],
+    ):
+        assert_one_knee(front.isel(front=chosen), knee)
+    assert_one_knee(front.isel(front=[knee]), knee)
+    one = fronts.isel(platform=0, cap=2)
+    for chosen in (slice(None), slice(2, None), slice(None, None, -1)):
+        assert_one_knee(one.isel(front=chosen), int(one["front_knee"]))
+        assert_one_knee(fronts.isel(platform=[0], cap=[2], front=chosen), int(one["front_knee"]))
+
+
+def assert_one_knee(part: xr.Dataset, knee: int):
+    """The row with the knee of the whole front, or none, is told everywhere."""
+    row = {int(n): i for i, n in enumerate(part["front"].values)}.get(knee)
+    made = reports.of_dataset(part)
+    assert made.table is not None
+    assert [p.knee for p in made.table.places] == [row]
+    said = dict(made.answer).get("knee", "")
+    assert said.startswith(f"design {row}, ") if row is not None else not said
+    drawn = [line for line in plot.front(part).axes[0].lines if line.get_marker() == "*"]
+    assert len(drawn) == (row is not None)
+    energy = np.ravel(part["energy"].values)
+    assert [line.get_ydata()[0] for line in drawn] == ([] if row is None else [pytest.approx(energy[row])])
+
+
+def test_a_page_says_which_part_of_a_front_it_shows(fronts: xr.Dataset, tmp_path: Path):
+    def part(dataset: xr.Dataset) -> str:
+        return facts(dataset, tmp_path / "page.html").get("part of it", "")
+
+    asked = {**NBODY, "machine": "balanced", "objective": {"minimize": ["energy", "time"]}}
+    front = dse.front(asked, points=5, progress=False)
+    assert part(front) == ""
+    assert part(front.isel(front=slice(1, 4))) == "3 of 5 designs of the front"
+    assert part(front.isel(front=slice(0, 4))) == "4 of 5 designs of the front"
+    assert part(front.isel(front=[0, 3])) == "2 of 5 designs of the front"
+    assert part(front.isel(front=2)) == "at design 2 of the front"
+    assert part(front.isel(front=2, drop=True)) == "one design of the front, it does not tell which"
+    front.isel(front=[0, 3]).to_netcdf(tmp_path / "part.nc")
+    assert part(dse.open(tmp_path / "part.nc")) == "2 of 5 designs of the front"
+    assert part(fronts) == ""
+    every = int(fronts["front_points"].sum())
+    there = int((fronts["front_points"] > 1).sum())
+    assert part(fronts.isel(front=[1])) == f"{there} of {every} designs of the fronts"
+    one = int(fronts["front_points"][0, 2])
+    assert part(fronts.isel(platform=0, cap=2, front=slice(1, None))) == (
+        f"at platform: balanced, cap: 1 MW; {one - 1} of {one} designs of the front"
+    )
 
 
 def test_a_page_names_the_point_at_which_a_sweep_is_told_as_mathematics(swept: xr.Dataset, tmp_path: Path):
