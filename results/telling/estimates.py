@@ -75,7 +75,9 @@ def mean(values: Array, level: float = ESTIMATE_LEVEL, draws: int = MEAN_DRAWS, 
     size = values.size
     if not size:
         return Estimate(math.nan, math.nan, math.nan)
-    found = float(values.mean())
+    # what is infinite both ways has no mean
+    with np.errstate(invalid="ignore"):
+        found = float(values.mean())
     if size == 1:
         return Estimate(found, -math.inf, math.inf)
     if not math.isfinite(found):

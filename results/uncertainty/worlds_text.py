@@ -37,7 +37,7 @@ def between(estimate: Estimate, digits: int = 3) -> str:
 
 
 def _open(low: float, high: float, first: str, last: str) -> str:
-    """Write an interval of which an end is infinite; empty of any other, and of a number that is infinite itself."""
+    """Write the interval of an estimate if an end is infinite; empty for any other, and of what is infinite itself."""
     if low == high or not (math.isinf(low) or math.isinf(high)):
         return ""
     if math.isinf(low) and math.isinf(high):
@@ -84,19 +84,26 @@ def _number_row(n: Number) -> list[str]:
         _number_with_unit(n.median.value, n.unit),
         _low_to_high(low, high, n.unit),
         _number_with_unit(n.mean.value, n.unit),
-        _low_to_high(n.mean.low, n.mean.high, n.unit),
+        _interval(n.mean, n.unit),
     ]
 
 
 def _number_with_unit(value: float, unit: str) -> str:
-    """Write a number: a plain one above 1000, often a count, with more digits."""
+    """Write a number: a plain one above 1000, often a count, with more digits; a dash where there is none."""
+    if math.isnan(value):
+        return "–"
     return show(value, unit, COUNT_DIGITS if not unit and abs(value) >= 1000 else WORLD_DIGITS)
 
 
+def _interval(of: Estimate, unit: str) -> str:
+    """Write the interval of an estimate; of few samples an end may not be known."""
+    ends = _number_with_unit(of.low, unit), _number_with_unit(of.high, unit)
+    return _open(of.low, of.high, *ends) or _low_to_high(of.low, of.high, unit)
+
+
 def _low_to_high(low: float, high: float, unit: str) -> str:
+    """Write the ends between which numbers lie, which are infinite where numbers are."""
     first, last = _number_with_unit(low, unit), _number_with_unit(high, unit)
-    if told := _open(low, high, first, last):
-        return told
     if first == last:
         return first
     (a, _, of), (b, _, to) = first.partition(" "), last.partition(" ")
@@ -154,8 +161,8 @@ def _fixed_rows(found: Worlds) -> Iterator[list[str]]:
     ]
     yield ["  in 95 % of them at most", percent(r.high.value), between(r.high)]
     yield ["  at worst", percent(r.worst), ""]
-    value = _low_to_high(r.absolute.low, r.absolute.high, unit)
-    yield ["value of perfect information, at most", _number_with_unit(r.absolute.value, unit), value]
+    most = _number_with_unit(r.absolute.value, unit)
+    yield ["value of perfect information, at most", most, _interval(r.absolute, unit)]
 
 
 def to_text(found: Worlds) -> str:
