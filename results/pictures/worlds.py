@@ -91,28 +91,28 @@ def _values_in_worlds(found: Worlds, n: Number) -> tuple[Any, xr.DataArray]:
 def _histogram(panel: Axes, found: Worlds, n: Number) -> dict[str, Any]:
     from matplotlib.ticker import MaxNLocator
 
-    values, array = _values_in_worlds(found, n)
-    values = values[np.isfinite(values)]
+    there, array = _values_in_worlds(found, n)
+    there = there[~np.isnan(there)]
+    values = there[np.isfinite(there)]
     scale = axes.dress(panel, "x", values, array, n.name)
     if not scale.log:
         panel.xaxis.set_major_locator(MaxNLocator(5))
     fixed = None if found.fixed is None else _fixed_values(found, n)
+    fixed = None if fixed is None else fixed[np.isfinite(fixed)]
     every = (
         values if fixed is None or fixed.size < 2 else np.append(values, np.quantile(fixed, [0.005, 0.995]))
     )
     edges = _edges(every * scale.factor, log=scale.log)
-    weights = np.full(values.size, 100.0 / values.size)
+    weights = np.full(values.size, 100.0 / there.size)
     panel.hist(
         values * scale.factor, edges, weights=weights, color=BLUE, edgecolor="white", linewidth=0.3, zorder=3
     )
-    low, high = np.clip(n.ninety, values.min(), values.max())
-    marks = {
-        NINETY: panel.axvspan(low * scale.factor, high * scale.factor, color=BLUE, alpha=0.12, zorder=1),
-        MEDIAN: panel.axvline(n.median.value * scale.factor, color="black", linewidth=1.6, zorder=4),
-    }
+    if values.size < there.size:
+        _say_infinite(panel, n, there)
+    marks = _mark_middle(panel, n, scale.factor)
     if fixed is not None and fixed.size > 1:
         heights, _ = np.histogram(fixed * scale.factor, edges)
-        tops = heights * 100.0 / values.size
+        tops = heights * 100.0 / there.size
         (marks[FIXED],) = panel.step(
             edges,
             np.append(tops, tops[-1]),
@@ -129,6 +129,28 @@ def _histogram(panel: Axes, found: Worlds, n: Number) -> dict[str, Any]:
     panel.set_ylabel("share of samples (%)", fontsize=MEDIUM)
     panel.tick_params(labelbottom=True)
     return marks
+
+
+def _mark_middle(panel: Axes, n: Number, factor: float) -> dict[str, Any]:
+    """Mark the median and 90 % of the samples; to the edge of the panel where these go on without end."""
+    marks: dict[str, Any] = {}
+    ends = np.array(n.ninety) * factor
+    edges = panel.get_xlim()
+    if ends[0] < ends[1] or np.isfinite(ends).all():
+        low, high = np.clip(ends, *edges)
+        marks[NINETY] = panel.axvspan(low, high, color=BLUE, alpha=0.12, zorder=1)
+    if not np.isfinite(ends).all():
+        panel.set_xlim(edges)
+    if math.isfinite(n.median.value):
+        marks[MEDIAN] = panel.axvline(n.median.value * factor, color="black", linewidth=1.6, zorder=4)
+    return marks
+
+
+def _say_infinite(panel: Axes, n: Number, there: Any) -> None:
+    """Say below a panel in how many samples its number is infinite, and whether the median is."""
+    told = f"infinite in {int(np.isinf(there).sum())} of {plural(there.size, 'sample')}"
+    middle = "" if math.isfinite(n.median.value) else ",\nand so is the median"
+    panel.set_xlabel(f"{panel.get_xlabel()}\n{told}{middle}", fontsize=MEDIUM)
 
 
 def _fixed_values(found: Worlds, n: Number) -> Any:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import xarray as xr
 from click.testing import CliRunner
@@ -23,7 +24,7 @@ from results.differing import drawn_worlds
 from results.telling import render, words
 from results.telling.fresh import Estimate
 from results.uncertainty import worlds_text
-from results.uncertainty.worlds import summarised
+from results.uncertainty.worlds import number, summarised
 
 LATER: dict[str, Any] = {
     "title": "Price of x",
@@ -267,3 +268,43 @@ def test_a_metric_that_is_infinite_in_all_or_some_samples_is_told_as_such(worlds
     assert rows["never"] == ["inf", "inf", "inf", "inf"]
     assert "nan" not in str(found)
     plot.worlds(replace(found, numbers=(never, rarely), winners={}, binding=(), fixed=None))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([1, -math.inf, math.inf, 3], ["2 s", "-inf to inf s", "–", "–"]),
+        ([1, 2, 3, math.inf], ["2.5 s", "1.15 to inf s", "inf s", "inf s"]),
+        ([1, 2, 3, -math.inf], ["1.5 s", "-inf to 2.85 s", "-inf s", "-inf s"]),
+        ([1, *[-math.inf] * 3, *[math.inf] * 3], ["1 s", "-inf to inf s", "–", "–"]),
+        ([*[-math.inf] * 3, *[math.inf] * 3], ["–", "-inf to inf s", "–", "–"]),
+        ([4.0], ["4 s", "4 s", "4 s", "too few samples to say"]),
+    ],
+)
+def test_ends_of_samples_are_no_bounds_that_are_unknown(worlds: str, values: list[float], told: list[str]):
+    found = summarised(dse.open(worlds))
+    of = number("x", "metric", "s", np.array(values, float))
+    assert list(worlds_text.tables(replace(found, numbers=(of,)))[0][2][0][1:]) == told
+
+
+@pytest.mark.parametrize(("last", "median"), [(48, True), (24, False)])
+def test_a_histogram_has_shares_of_all_samples_also_where_some_are_infinite(
+    worlds: str, last: int, median: bool
+):
+    answered = dse.open(worlds).load()
+    sample = answered["sample"]
+    some = sample.astype(float).where(sample <= last, math.inf)
+    found = summarised(answered.assign(rarely=some.drop_attrs()))
+    drawn = tuple(n for n in found.numbers if n.name == "rarely")
+    figure = plot.worlds(replace(found, numbers=drawn, winners={}, binding=(), fixed=None))
+    panel = figure.axes[0]
+    count = int((sample <= last).sum())
+    bars = [p for p in panel.patches if p.get_alpha() is None]
+    assert sum(p.get_height() for p in bars) == pytest.approx(100 * count / 64)
+    assert f"infinite in {64 - count} of 64 samples" in panel.get_xlabel()
+    assert ("so is the median" in panel.get_xlabel()) != median
+    legends = [t.get_text() for box in figure.legends for t in box.get_texts()]
+    assert ("median" in legends) == median
+    (band,) = (p for p in panel.patches if p.get_alpha() is not None)
+    assert band.get_x() + band.get_width() == pytest.approx(panel.get_xlim()[1])
