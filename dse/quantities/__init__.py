@@ -14,7 +14,8 @@ from dse.quantities.reading import (
     written_unit,
 )
 from dse.quantities.units import registry
-from dse.quantities.writing import in_bytes, long_time, plural, show, shown_unit, without_size
+from dse.quantities.writing import in_bytes, long_time, show, shown_unit, without_size
+from dse.system.nouns import plural
 
 __all__ = [
     "Quantity",

@@ -127,9 +127,3 @@ def long_time(value: float) -> float:
 def _number_text(value: float, digits: int) -> str:
     whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e15
     return str(int(value)) if whole else f"{value:.{digits}g}"
-
-
-def plural(count: int, noun: str) -> str:
-    """Return ``1 point`` or ``2 points``, ``2 boxes``."""
-    many = "es" if noun.endswith("x") else "s"
-    return f"{count} {noun}{'' if count == 1 else many}"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from dse.system.nouns import plural, several
 from dse.system.streams import put
 
 Report = Callable[[int, int], None]
@@ -65,7 +66,7 @@ def _bar(what: str) -> Iterator[Report]:
     from rich.console import Console
 
     columns = (
-        progress.TextColumn(f"{what}s"),
+        progress.TextColumn(several(what)),
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         progress.TextColumn("{task.fields[pace]}"),
@@ -96,7 +97,7 @@ def _line_reporter(what: str, stream: TextIO) -> Report:
         last = now
         left = f", {span((total - done) / rate)} left" if rate and done < total else ""
         rated = f", {pace.words(rate)}" if rate else ""
-        put(f"{done} of {total} {what}{'s' * (total != 1)}{rated}{left}", stream)
+        put(f"{done} of {plural(total, what)}{rated}{left}", stream)
 
     return report
 
@@ -118,7 +119,7 @@ class _Pace:
 
     def words(self, rate: float) -> str:
         """Say a rate in words, nothing where there is none."""
-        return f"{rate:.3g} {self.what}s/s" if rate else ""
+        return f"{rate:.3g} {several(self.what)}/s" if rate else ""
 
 
 def span(seconds: float) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.system.arrays import Array, Indices
+from dse.system.nouns import plural, several
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.later import kept, later
@@ -110,12 +111,12 @@ class Worlds:
     @property
     def plural(self) -> str:
         """What several worlds are called."""
-        return "vertices" if self.word == "vertex" else f"{self.word}s"
+        return several(self.word)
 
     @property
     def words(self) -> str:
         """How many worlds count, in words."""
-        return f"{self.measured} {self.word if self.measured == 1 else self.plural}"
+        return plural(self.measured, self.word)
 
     def with_more(self, values: Mapping[str, Array], wide: frozenset[str]) -> Worlds:
         """Return these worlds and more, in which only the limits ``wide`` count; ``values``: of each number (V,)."""

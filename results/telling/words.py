@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 
 from dse.quantities import long_time, show, shown_unit
+from dse.system.nouns import several
 from results.telling import division
 from results.telling.facts import Facts, LimitState, NextBest, Status
 from results.telling.limits import base_name
@@ -128,7 +129,7 @@ def _told_apart(amount: float, other: float, unit: str) -> str:
 
 def share(solution: Facts, state: LimitState) -> str:
     """Say in how many samples, or vertices or cases of a box, a limit binds; empty if in none, or of one."""
-    of = {"vertex": "vertices", "case": "cases"}.get(solution.world, "samples")
+    of = several(solution.world or "sample")
     return f" (binds in {percent(100 * state.share)} of {of})" if state.share and solution.worlds > 1 else ""
 
 
