@@ -84,7 +84,7 @@ def _number_row(n: Number) -> list[str]:
         _number_with_unit(n.median.value, n.unit),
         _low_to_high(low, high, n.unit),
         _number_with_unit(n.mean.value, n.unit),
-        _interval(n.mean, n.unit),
+        _ends_of_estimate(n.mean, n.unit),
     ]
 
 
@@ -95,7 +95,7 @@ def _number_with_unit(value: float, unit: str) -> str:
     return show(value, unit, COUNT_DIGITS if not unit and abs(value) >= 1000 else WORLD_DIGITS)
 
 
-def _interval(of: Estimate, unit: str) -> str:
+def _ends_of_estimate(of: Estimate, unit: str) -> str:
     """Write the interval of an estimate; of few samples an end may not be known."""
     ends = _number_with_unit(of.low, unit), _number_with_unit(of.high, unit)
     return _open(of.low, of.high, *ends) or _low_to_high(of.low, of.high, unit)
@@ -162,7 +162,7 @@ def _fixed_rows(found: Worlds) -> Iterator[list[str]]:
     yield ["  in 95 % of them at most", percent(r.high.value), between(r.high)]
     yield ["  at worst", percent(r.worst), ""]
     most = _number_with_unit(r.absolute.value, unit)
-    yield ["value of perfect information, at most", most, _interval(r.absolute, unit)]
+    yield ["value of perfect information, at most", most, _ends_of_estimate(r.absolute, unit)]
 
 
 def to_text(found: Worlds) -> str:
