@@ -11,6 +11,7 @@ from typing import Any
 import results.stores.chunks
 from dse.sweeping import audits
 from dse.sweeping.points.chunk_work import Ready, side_by_side
+from dse.system.nouns import plural
 from solvers import work
 
 AT_ONCE, SEARCHED, SINGLY = "all points of a chunk at once", "chunks searched", "point by point"
@@ -79,7 +80,7 @@ def told(at: Ready, workers: int | None = None, client: Any = None) -> dict[str,
 
 def words(way: dict[str, Any]) -> str:
     """Say the way in one line."""
-    on = f"{way['cores']} core{'s' * (way['cores'] > 1)}"
+    on = plural(way["cores"], "core")
     about = _seconds_text(way["about_seconds"])
     return f"{way['goes']}, about {about} on {on}: {'; '.join(way['why']) or way['method']}"
 

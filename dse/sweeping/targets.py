@@ -22,6 +22,7 @@ from dse.models.shared import economics
 from dse.sweeping import audits
 from dse.sweeping.points.chunk_work import LEFT_OVER, Ready
 from dse.sweeping.points.study import Finished, Study
+from dse.system.nouns import plural
 from dse.version import VERSION
 from formulations import handover
 from results.dataset import STATUS_CODES
@@ -131,7 +132,7 @@ class Target:
             results.stores.store.discard(self.path, index)
         if damaged:
             name, what = next(iter(next(iter(damaged.values())).items()))
-            many = f"{len(damaged)} chunk{'s' * (len(damaged) > 1)}"
+            many = plural(len(damaged), "chunk")
             _log.warning("%s: %s computed again, since %s %s", self.path, many, name, what)
 
     def __exit__(self, *problem: object) -> None:

@@ -68,7 +68,7 @@ def _continued_study(question: Question, asked: Search) -> Found:
     designs = Designs(question)
     if designs.empty:
         return Found(asked, empty=True)
-    with sampler.quiet(), reporting(None, "trials") as report:
+    with sampler.quiet(), reporting(None, "trial") as report:
         study, storage = opened(designs, asked)
         searched_by = list(study.user_attrs.get(SEARCHED_BY, []))
         if sampler.by(asked) not in searched_by and finished(study) < asked.trials:
