@@ -95,7 +95,8 @@ class _Grid:
         self.space = Spacing(len(self.search.goals))
         for k, best in enumerate(self.search.best):
             self._keep(self.search.final(best))
-            self.space.answered(k, (FREE,) * len(self.search.goals), self._at(best))
+            at = self._at(best)
+            self.space.answered(k, (FREE,) * len(self.search.goals), at, at[k])
 
     @property
     def full(self) -> bool:
@@ -186,7 +187,7 @@ class _Grid:
                 self.space.answered(goal, at, here, self._proved(goal, answer, here))
             elif answer.status is Status.INFEASIBLE:
                 reached = None
-                self.space.answered(goal, at, None)
+                self.space.answered(goal, at, None, FREE)
             else:
                 # no answer says nothing of stricter limits
                 reached = at
@@ -195,7 +196,7 @@ class _Grid:
                 self.asked.append((at[1:], None if reached is None else reached[1:]))
 
     def _proved(self, goal: int, answer: Solution, reached: Spot) -> float:
-        """What is proved that a coordinate is at least, within the limits of an answer."""
+        """The proved lower bound of a coordinate within the limits of an answer."""
         if answer.status is not Status.FEASIBLE:
             return reached[goal]
         return -FREE if answer.bound is None else self.scales[goal].coordinate(answer.bound)

@@ -122,16 +122,16 @@ class Spacing:
             line.far = np.minimum(line.far, line.moved(at, at))
         self._nothing_below(at)
 
-    def answered(self, goal: int, limits: Spot, reached: Spot | None, least: float = -FREE) -> None:
-        """Note where the least of a coordinate is within limits (None: nothing is within them).
+    def answered(self, goal: int, limits: Spot, reached: Spot | None, least: float) -> None:
+        """Note where the least of a coordinate was found within limits (None: nothing is within them).
 
-        ``least``: what is proved that the coordinate is at least there.
+        ``least``: a proved lower bound of the coordinate within these limits (``FREE``: nothing is within them).
         """
         self._notes.append(lambda x: x.answered(goal, limits, reached, least))
         line = self._lines[goal]
         line.far = np.minimum(line.far, line.moved(limits, reached or (-FREE,) * self.count))
         corner = list(limits)
-        corner[goal] = FREE if reached is None else least
+        corner[goal] = least
         self._nothing_below(tuple(corner))
 
     def failed(self, goal: int, limits: Spot) -> None:

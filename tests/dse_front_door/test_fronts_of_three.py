@@ -132,6 +132,17 @@ def test_why_limits_that_only_search_a_front_cannot_hold_is_not_looked_for(monke
     assert found.sizes["front"] == 4
 
 
+def nbody(processors: int, goals: list[str]) -> dict[str, Any]:
+    """Ask for several goals of the n-body problem on up to so many processors."""
+    return {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "decide": {"processors": {"max": processors}, "memory": {}},
+        "objective": {"minimize": goals},
+    }
+
+
 def test_a_question_that_fails_is_not_asked_again(monkeypatch: pytest.MonkeyPatch):
     asked: list[Any] = []
     ask_all = front_search.Search.ask_all
@@ -142,14 +153,7 @@ def test_a_question_that_fails_is_not_asked_again(monkeypatch: pytest.MonkeyPatc
         return [Solution(Status.ERROR, message="failed")] * len(found) if asked[-1] == asked[0] else found
 
     monkeypatch.setattr(front_search.Search, "ask_all", first_fails)
-    question = {
-        "model": "nbody",
-        "machine": "balanced",
-        "given": {"bodies": 1e5, "flops_per_pair": 10},
-        "decide": {"processors": {"max": 65536}, "memory": {}},
-        "objective": {"minimize": ["energy", "time", "memory"]},
-    }
-    found = dse.front(dse.load(question), points=6)
+    found = dse.front(dse.load(nbody(65536, ["energy", "time", "memory"])), points=6)
     assert found.sizes["front"] == 6
     assert len(asked) == len(set(asked))
 
@@ -159,14 +163,7 @@ def test_points_that_are_equal_but_for_rounding_are_in_the_order_of_the_next_obj
         [[2.0, 1.0, 5.0], [1.0 + 3e-16, 7.0, 1.0], [1.0, 9.0, 1.0], [1.0 + 2e-16, 7.0, 0.5], [1.1, 0.0, 9.0]]
     )
     assert front_grids.in_order([0, 1, 2, 3, 4], at) == [3, 1, 2, 4, 0]
-    question = {
-        "model": "nbody",
-        "machine": "balanced",
-        "given": {"bodies": 1e5, "flops_per_pair": 10},
-        "decide": {"processors": {"max": 4096}, "memory": {}},
-        "objective": {"minimize": ["energy", "time", "power"]},
-    }
-    found = dse.front(dse.load(question), points=12)
+    found = dse.front(dse.load(nbody(4096, ["energy", "time", "power"])), points=12)
     rows = [(float(f"{e:.9g}"), t) for e, t in zip(found.energy.values, found.time.values, strict=True)]
     assert rows == sorted(rows)
     assert len({e for e, _ in rows}) < len(rows)
