@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -16,6 +17,8 @@ from solvers.designs import Grid
 from solvers.outcome import BY_INTERVALS, BY_SCIP, Outcome
 
 FEW_FREE, SHORT_SEARCH = 3, 3000
+CLOSE = 1e-3
+"""A gap that samples are not asked to close."""
 FINAL = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
 
@@ -140,7 +143,17 @@ def answered_as_product(question: Question) -> Outcome | None:
 
 
 def _sampled(question: Question, tried: list[Outcome]) -> Outcome:
-    """Sample as the last resort, which says so; hand out the best design that anything found, with the best bound."""
+    """Sample as the last resort, which says so; hand out the best design that anything found, with the best bound.
+
+    Where the bound leaves less than samples find, none are taken.
+    """
+    if question.objectives and any(o.x is not None for o in tried):
+        near = best_tried(question, tried)
+        open_by = (
+            math.inf if near.bound is None else judgement.relative_gap(_reached(question, near), near.bound)
+        )
+        if open_by <= CLOSE:
+            return near
     from solvers.sampling import sampler
 
     every = [*tried, sampler.solve(question)]
@@ -152,12 +165,14 @@ def _sampled(question: Question, tried: list[Outcome]) -> Outcome:
 
 def best_tried(question: Question, tried: Sequence[Outcome]) -> Outcome:
     """Return the best design that methods found, with the best bound of them all that it does not disprove."""
-
-    def reached(o: Outcome) -> float:
-        x = dict(o.x or {})
-        return float(evaluation.objective(question, x, evaluation.metrics(question, x)))
-
-    best = min((o for o in tried if o.x is not None), key=lambda o: question.sign * reached(o))
+    best = min((o for o in tried if o.x is not None), key=lambda o: question.sign * _reached(question, o))
+    value = _reached(question, best)
     bounds = [question.sign * o.bound for o in tried if o.bound is not None]
-    bounds = [b for b in bounds if not judgement.disproves(question, reached(best), question.sign * b)]
+    bounds = [b for b in bounds if not judgement.disproves(question, value, question.sign * b)]
     return dataclasses.replace(best, bound=question.sign * max(bounds) if bounds else None)
+
+
+def _reached(question: Question, found: Outcome) -> float:
+    """What the design of an outcome reaches of the objective."""
+    x = dict(found.x or {})
+    return float(evaluation.objective(question, x, evaluation.metrics(question, x)))

@@ -266,8 +266,8 @@ def _try(s: _Search, point: Indices, x: Array) -> Array:
 
 
 def _take_slack(s: _Search, which: Bools) -> None:
-    """Take designs that need slack where the search has met no other: the designs may be a single point."""
-    which = which & ~np.isfinite(s.value) & np.isfinite(s.slack)
+    """Take the best designs that need slack where the search has met no other: the designs may be a single point."""
+    which = which & ~s.strict & (s.slack < s.value)
     s.value[which], s.x[which] = s.slack[which], s.slack_x[which]
 
 

@@ -215,6 +215,22 @@ def test_other_sites_are_answered_as_the_enumeration_does(cap: float, demand: fl
         assert found.objective == pytest.approx(expected.objective, rel=1e-8)
 
 
+def test_a_station_out_of_reach_names_what_was_asked_and_no_place_for_sockets() -> None:
+    """That every socket has a place, and that supplies suffice, is what a station is: only rules may be in conflict."""
+    limits = {"throughput": {"min": 1.36e15}, "power": {"max": 267.7e3}, "cost": {"max": 2.18e8}}
+    asked = reading.load(LIBRARY / "station_least_cost_in_10_kw.toml")
+    asked |= {"objective": {"maximize": "mttf"}, "limits": limits}
+    asked["decide"]["machine.socket"]["values"] = ["tms320c5515"]
+    told = dse.solve(dse.load(asked))
+    assert told.status is Status.INFEASIBLE
+    assert set(limits) <= set(told.conflict) <= {*limits, "one_way.socket"}
+    for name, entry in limits.items():
+        value = told.conflict[name]
+        assert value is not None
+        enough = {**limits, name: dict.fromkeys(entry, value)}
+        assert dse.solve(dse.load({**asked, "limits": enough})).status is Status.OPTIMAL
+
+
 def test_the_machines_state_what_the_table_prints():
     """Per operation what the table states per 1e18 of them; OMAP's idle power as corrected, with its doubt."""
     for name, (rate, _) in oracle_station.RATES.items():

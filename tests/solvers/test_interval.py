@@ -11,6 +11,7 @@ from method_questions import BODIES, NBODY, fft, least_energy_by_deadline, nbody
 
 import dse
 from formulations import evaluation
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios import load
 from scenarios.question import Decision, Question
@@ -159,6 +160,33 @@ def test_where_nothing_is_minimised_the_first_design_is_the_answer(monkeypatch: 
     )  # fmt: skip
     assert found.status is Status.FEASIBLE
     assert found.metrics["time_per_output_token"] <= 0.0607 * (1 + 1e-8)
+
+
+def test_designs_that_all_need_the_slack_of_a_limit_are_searched_to_the_end() -> None:
+    """A limit just below its metric's least value: the designs fill an ellipse, of which the far end is known."""
+    low = 5e-9
+    question = asked(
+        load(
+            {
+                "model": "nbody",
+                "machine": "contrived",
+                "waive": ["replication", "one_copy"],
+                "given": {"bodies": 10000, "flops_per_pair": 10},
+                "decide": {
+                    "processors": {"min": 1.0, "max": 4.0, "integer": False},
+                    "memory": {"min": 1.0, "max": 4.0},
+                },
+                "define": {
+                    "held": "memory / 1 word",
+                    "bowl": "1 + 1e-3 * (processors - 2)**2 + (held - 3)**2",
+                    "goal": "processors + held",
+                },
+                "objective": {"minimize": "goal"},
+                "limits": {"bowl": {"max": 1 - low}},
+            }
+        )
+    )
+    closes(question, interval.solve(question, work=20_000), 5 - math.sqrt((HOLDS - low) * 1001))
 
 
 def test_work_that_runs_out_leaves_a_bound_and_no_claim() -> None:

@@ -153,10 +153,18 @@ def needs(choices: Mapping[str, str], types: tuple[str, ...]) -> tuple[str, ...]
 def _limits_of_memories(found: tuple[Way, ...], types: tuple[str, ...]) -> Iterator[ModelLimit]:
     for w in found:
         yield ModelLimit(
-            f"housed.{w.name}", "n + 1 <= s cards + 1", "every socket has a place", f"{SOURCE}, Table 3"
+            f"housed.{w.name}",
+            "n + 1 <= s cards + 1",
+            "every socket has a place",
+            f"{SOURCE}, Table 3",
+            always=True,
         )
         yield ModelLimit(
-            f"needed.{w.name}", "s cards + 1 <= n + s", "every card is needed", f"{SOURCE}, Table 3"
+            f"needed.{w.name}",
+            "s cards + 1 <= n + s",
+            "every card is needed",
+            f"{SOURCE}, Table 3",
+            always=True,
         )
         yield ModelLimit(
             f"card_power.{w.name}", "P_full <= limit", "no card draws more than it may", f"{SOURCE} (19)"
@@ -168,12 +176,15 @@ def _limits_of_memories(found: tuple[Way, ...], types: tuple[str, ...]) -> Itera
             "a type runs at one level, on one kind of card",
             f"{SOURCE}, section 5.1",
         )
-    yield ModelLimit("powered", "P <= steps P_step", "the power supplies suffice", f"{SOURCE} (25)")
+    yield ModelLimit(
+        "powered", "P <= steps P_step", "the power supplies suffice", f"{SOURCE} (25)", always=True
+    )
     yield ModelLimit(
         "started",
         "steps P_step <= P + P_step",
         "every step of the power supplies is needed",
         f"{SOURCE} (25)",
+        always=True,
         spare=True,
     )
 
