@@ -96,14 +96,28 @@ def _with_what_is_there(p: Program, n: Numbers) -> Numbers:
 def possible(p: Program, n: Numbers, give: Any = 0.0) -> Numbers:
     """The same without the entries of lists without end that break a row whatever else is picked.
 
-    Their numbers are out of all proportion to the others of the row. ``give``: room that each row is given.
+    Their numbers are out of all proportion to the others of the row. An entry that alone makes a row hold counts for no
+    more there than that takes. ``give``: room that each row is given.
     """
     if not any(d.endless for d in p.question.decide):
         return n
     rows = np.column_stack([n.rows[:, :-1], n.rows[:, -1] - give])
     ends = upper_ends(rows, n.low, n.high, n.integer)
-    gone = np.array([isinstance(c, Entry) for c in p.columns], dtype=bool) & (ends < 1.0)
-    return replace(n, rows=np.where(np.append(gone, False), 0.0, n.rows), high=np.where(gone, n.low, n.high))
+    entries = np.array([isinstance(c, Entry) for c in p.columns], dtype=bool)
+    gone = entries & (ends < 1.0)
+    found = replace(n, rows=np.where(np.append(gone, False), 0.0, n.rows), high=np.where(gone, n.low, n.high))
+    return replace(found, rows=_no_more_than_needed(found, entries))
+
+
+def _no_more_than_needed(n: Numbers, entries: Bools) -> Array:
+    """The rows in which no entry of a menu, picked once, takes off more than all other columns can add together."""
+    helps = entries & (n.rows[:, :-1] < 0.0) & ~n.equal[:, None]
+    others = np.where(helps, 0.0, -n.rows[:, :-1])
+    most = n.rows[:, -1] - least_of_terms(others, n.low, n.high).sum(axis=1)
+    enough = np.where(np.isfinite(most) & (most > 0.0), most, np.inf)
+    found = n.rows.copy()
+    found[:, :-1][helps] = np.maximum(found[:, :-1], -enough[:, None])[helps]
+    return found
 
 
 def of_possible_entries(p: Program) -> Program:

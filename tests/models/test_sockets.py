@@ -107,8 +107,8 @@ def test_levels_scale_switching_by_f_v_squared_and_leakage_by_v():
         (129, 1, 1, {"housed"}),
         (129, 2, 1, set()),
         (128, 2, 1, {"needed"}),
-        (0, 1, 1, {"needed"}),
-        (0, 0, 0, set()),
+        (0, 1, 1, {"needed", "any_socket"}),
+        (0, 0, 0, {"any_socket"}),
         (128, 1, 0, {"powered"}),
         (128, 1, 2, {"started"}),
     ],
@@ -213,6 +213,21 @@ def test_other_sites_are_answered_as_the_enumeration_does(cap: float, demand: fl
     assert found.status == ("infeasible" if expected.objective is None else "optimal")
     if expected.objective is not None:
         assert found.objective == pytest.approx(expected.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("limits", [{}, {"power": {"max": "10 kW"}}, {"sockets": {"max": 1000}}])
+def test_the_most_efficient_station_has_a_socket(limits: dict[str, Any]) -> None:
+    """Without one its efficiency would be 0 over 0. A full card at the lowest level is best, of the best type."""
+    asked = reading.load(LIBRARY / "station_most_throughput_in_10_kw.toml")
+    asked |= {"objective": {"maximize": "efficiency"}, "limits": limits}
+    found = dse.solve(dse.load(asked))
+    assert found.status in (Status.OPTIMAL, Status.FEASIBLE)
+    m = machines.get("tms320c5515-exabounds2012").parameters
+    rate, idle = m["integer_rate"], m["idle_energy_per_integer_operation"]
+    leakage = idle * rate * 0.7
+    power = (m["energy_per_integer_operation"] - idle) * rate * 0.4 * 0.7**2 + leakage
+    assert found.variables["machine.socket"] == "tms320c5515"
+    assert found.objective == pytest.approx(0.92 * 128 * 0.4 * rate / (128 * power + 0.114), rel=1e-9)
 
 
 def test_a_station_out_of_reach_names_what_was_asked_and_no_place_for_sockets() -> None:

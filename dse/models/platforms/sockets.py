@@ -177,6 +177,9 @@ def _limits_of_memories(found: tuple[Way, ...], types: tuple[str, ...]) -> Itera
             f"{SOURCE}, section 5.1",
         )
     yield ModelLimit(
+        "any_socket", "1 <= Σ n", "a station has a socket", "without one nothing is computed", always=True
+    )
+    yield ModelLimit(
         "powered", "P <= steps P_step", "the power supplies suffice", f"{SOURCE} (25)", always=True
     )
     yield ModelLimit(
@@ -238,6 +241,7 @@ def equations(g: Any, found: tuple[Way, ...], types: tuple[str, ...]) -> Mapping
         metrics
         | _socket_limits(g, found, types, own, count, cards)
         | {
+            "any_socket": per(1.0, sockets),
             "powered": per(power + g.power_step, steps * g.power_step + g.power_step),
             "started": per(steps * g.power_step, power + g.power_step),
         }
