@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dse.system.tolerance import LIMIT_HOLDS
+
 
 class CannotTake(ArithmeticError, TypeError, ValueError):
     """An arithmetic, or a way to an answer, does not take what it is given, and says so: no mistake in a program.
@@ -32,6 +34,8 @@ def number(x: Any) -> float:
 
 # shares, counts and rates of this size are rounding
 AMOUNT_ROUNDING = 1e-7
+# an end of a domain holds as far as a limit does, and rounding of its own
+DOMAIN_SLACK = 1.01 * LIMIT_HOLDS
 
 
 @singledispatch
@@ -108,6 +112,8 @@ def not_negative(value: Any, size: Callable[[], Any]) -> Any:
 @singledispatch
 def power(a: Any, b: Any) -> Any:
     """Return a**b where both may vary; what knows no such power of its own takes exp(b log a)."""
+    if isinstance(a, float) and a < 0 and (_has_logarithm(b) or (isinstance(b, float) and b % 1)):
+        return math.nan
     if isinstance(b, int | float) or not (_has_logarithm(a) or _has_logarithm(b)):
         return a**b
     return exp(b * log(a))
@@ -116,6 +122,24 @@ def power(a: Any, b: Any) -> Any:
 def _has_logarithm(x: Any) -> bool:
     """Tell whether x is of an arithmetic that was registered here; plain numbers, arrays and units are not."""
     return log.dispatch(type(x)) is not log.dispatch(object)
+
+
+@singledispatch
+def fractional_power(base: Any, exponent: float, size: Callable[[], Any]) -> Any:
+    """Return base**exponent for an exponent that is no whole number; of less than nothing it has no value (NaN).
+
+    What is below 0 by no more than limits are granted of its ``size`` counts as 0: an end of the domain holds as a
+    limit does.
+    """
+    if isinstance(base, int | float):
+        if base < 0:
+            base = 0.0 if base >= -DOMAIN_SLACK * size() else math.nan
+        return base**exponent if base or exponent > 0 else math.inf
+    if isinstance(base, np.ndarray):
+        below = base < 0
+        if below.any():
+            base = np.where(below, np.where(base >= -DOMAIN_SLACK * size(), 0.0, math.nan), base)
+    return base**exponent
 
 
 @singledispatch

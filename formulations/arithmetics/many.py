@@ -177,6 +177,11 @@ def _uneven(x: Many) -> Any:
     return x.after(arithmetic.uneven, x)
 
 
+@arithmetic.fractional_power.register(Many)
+def _fractional_power(base: Many, exponent: float, size: Callable[[], Any]) -> Any:
+    return base.after(lambda x: arithmetic.fractional_power(x, exponent, lambda: plain(size())), base)
+
+
 @arithmetic.pick.register(Many)
 def _pick(which: Many, values: Sequence[Any]) -> Any:
     return which.after(lambda place, *every: arithmetic.pick(place, every), which, *values)

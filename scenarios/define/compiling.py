@@ -13,6 +13,8 @@ from scenarios.define.trees import Call, Chain, Expression, Literal, Name, Negat
 
 Run = Callable[[Mapping[str, Any]], Any]
 Lift = Callable[[float, str], Any]
+HALF = Literal("0.5", "", 0)
+_TINY = 1e-300
 
 
 def plain_lift(value: float, _unit: str) -> float:
@@ -43,11 +45,11 @@ def compiled(tree: Expression, lift: Lift) -> Run:
         case Chain(parts, _):
             return _chained([(sign, compiled(x, lift)) for sign, x in parts])
         case Power(base, exponent, _):
-            return _powered(compiled(base, lift), exponent, lift)
+            return _powered(base, exponent, lift)
         case Call(_, of, _, Function() as fitted, _):
             return _own_function(fitted, of, lift)
         case Call(function, of, _):
-            return _function_of_values(function, [compiled(x, lift) for x in of])
+            return _function_of_values(function, of, lift)
 
 
 def _chained(parts: list[tuple[str, Run]]) -> Run:
@@ -79,36 +81,65 @@ def _chained(parts: list[tuple[str, Run]]) -> Run:
     return run
 
 
-def _powered(base: Run, exponent: Expression, lift: Lift) -> Run:
-    to = compiled(exponent, lift)
-    if _constant(exponent):
-        number = to({})
-        fixed = int(number) if number.is_integer() else number
-        return lambda at: base(at) ** fixed
-    return lambda at: arithmetic.power(base(at), to(at))
+def _powered(base: Expression, exponent: Expression, lift: Lift) -> Run:
+    of = compiled(base, lift)
+    number = constant(exponent)
+    if number is None:
+        to = compiled(exponent, lift)
+        return lambda at: arithmetic.power(of(at), to(at))
+    if number.is_integer():
+        fixed = int(number)
+        return lambda at: of(at) ** fixed
+    size = size_of_terms(base, None, lift)
+    return lambda at: arithmetic.fractional_power(of(at), number, lambda: size(at))
 
 
-def _constant(tree: Expression) -> bool:
+def constant(tree: Expression) -> float | None:
+    """Return the value of what is made of plain literals alone; None of anything else."""
+    return float(compiled(tree, plain_lift)({})) if _is_constant(tree) else None
+
+
+def _is_constant(tree: Expression) -> bool:
     match tree:
         case Literal():
             return True
         case Negative(of, _):
-            return _constant(of)
+            return _is_constant(of)
         case Chain(parts, _):
-            return all(_constant(x) for _, x in parts)
+            return all(_is_constant(x) for _, x in parts)
         case Power(base, exponent, _):
-            return _constant(base) and _constant(exponent)
+            return _is_constant(base) and _is_constant(exponent)
     return False
 
 
-def _function_of_values(function: str, of: list[Run]) -> Run:
-    first = of[0]
+def size_of_terms(tree: Expression, unit: str | None, lift: Lift) -> Run:
+    """Return how large the parts of a sum are together: what a difference is measured against.
+
+    ``unit``: of the sum; None where it is not known.
+    """
+    sums = tree.parts if isinstance(tree, Chain) and tree.parts[0][0] == "+" else (("+", tree),)
+    runs = [compiled(x, lift) for _, x in sums]
+    # nothing over nothing would not be a number
+    nothing = None if unit is None and lift is not plain_lift else lift(_TINY, unit) if unit else _TINY
+
+    def run(at: Mapping[str, Any]) -> Any:
+        size = 0.0 * runs[0](at) if nothing is None else nothing
+        for part in runs:
+            one = part(at)
+            size = size + arithmetic.maximum(one, -one)
+        return size
+
+    return run
+
+
+def _function_of_values(function: str, of: tuple[Expression, ...], lift: Lift) -> Run:
     if function == "sqrt":
-        return lambda at: first(at) ** 0.5
-    how = getattr(arithmetic, function)
+        return _powered(of[0], HALF, lift)
+    runs = [compiled(x, lift) for x in of]
+    first, how = runs[0], getattr(arithmetic, function)
     if len(of) == 1:
         return lambda at: how(first(at))
-    return lambda at: how(*(x(at) for x in of))
+    return lambda at: how(*(x(at) for x in runs))
 
 
 def _own_function(function: Function, of: tuple[Expression, ...], lift: Lift) -> Run:

@@ -17,16 +17,15 @@ from dse.models import arithmetic
 from dse.models.model import MACHINE_PREFIX, Model, ModelLimit
 from dse.quantities import Quantity, registry
 from dse.system.records import dataclass
-from scenarios.define.compiling import Lift, Run, arguments, compiled, plain_lift
+from scenarios.define.compiling import Lift, Run, arguments, compiled, plain_lift, size_of_terms
 from scenarios.define.functions import Range, range_limits, ranges
-from scenarios.define.trees import Chain, Expression, names
+from scenarios.define.trees import Expression, names
 
 SOURCE = "defined in the scenario"
 _CUT = len(MACHINE_PREFIX)
-_TINY = 1e-300
 NOT_NEGATIVE = ".not_negative"
 DEFINED = ".defined"
-# how far, as a part of its size, what has a value stays from where it has none: more than limits are granted
+# how far, as a part of its size, what has a value stays from an end at which it has none: more than limits are granted
 DOMAIN_MARGIN = 1e-7
 
 
@@ -50,10 +49,14 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A part of a definition, under a root or a logarithm, that is to stay where the definition has a value."""
+    """A part of a definition, under a root or a logarithm, that is to stay where the definition has a value.
+
+    ``pole``: at 0 itself it has none (a logarithm).
+    """
 
     name: str
     tree: Expression
+    pole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class _Compiled:
     after: tuple[tuple[str, Run], ...]
     sizes: tuple[tuple[str, Run], ...]
     ranges: tuple[tuple[Range, tuple[Run, ...]], ...]
-    guards: tuple[tuple[str, Run, Run], ...]
+    guards: tuple[tuple[str, Run, Run, bool], ...]
 
 
 class Equations:
@@ -111,13 +114,13 @@ class Equations:
             tuple(r for r in runs if r[0] in self.before),
             tuple(r for r in runs if r[0] not in self.before),
             tuple(
-                (d.name, _size_of_terms(d.tree, d.metric.unit, lift))
+                (d.name, size_of_terms(d.tree, d.metric.unit, lift))
                 for d in self.definitions
                 if _must_not_be_negative(d)
             ),
             tuple((r, arguments(r.function, r.of, lift)) for r in ranges(d.tree for d in self.definitions)),
             tuple(
-                (name, compiled(g.tree, lift), _size_of_terms(g.tree, None, lift))
+                (name, compiled(g.tree, lift), size_of_terms(g.tree, None, lift), g.pole)
                 for name, g in zip(guard_names(self.guards), self.guards, strict=True)
             ),
         )
@@ -146,11 +149,11 @@ class Equations:
             found[name] = at[name]
         for name, run in runs.sizes:
             found[name + NOT_NEGATIVE] = arithmetic.not_negative(at[name], partial(run, at))
-        for name, value, measure in runs.guards:
+        for name, value, measure, pole in runs.guards:
             ratio = arithmetic.not_negative(value(at), partial(measure, at))
-            # a design is judged by what it is; a search keeps away from the end, which its tolerances would pass
+            # a design is judged by what it is; a search keeps away from a pole, which its tolerances would pass
             plain = isinstance(ratio, float) or hasattr(ratio, "dtype")
-            found[name] = ratio if plain else ratio / (1.0 - DOMAIN_MARGIN)
+            found[name] = ratio if plain or not pole else ratio / (1.0 - DOMAIN_MARGIN)
         for reach, of in runs.ranges:
             found |= reach.ratios([x(at) for x in of])
         return found
@@ -205,26 +208,6 @@ def guarded(model: Model, guards: tuple[Guard, ...]) -> Model:
     return replace(model, equations=equations, limits=(*model.limits, *limits))
 
 
-def _size_of_terms(tree: Expression, unit: str | None, lift: Lift) -> Run:
-    """Return how large the parts of a sum are together: what a difference is measured against.
-
-    ``unit``: of the sum; None where it is not known.
-    """
-    sums = tree.parts if isinstance(tree, Chain) and tree.parts[0][0] == "+" else (("+", tree),)
-    runs = [compiled(x, lift) for _, x in sums]
-    # nothing over nothing would not be a number
-    nothing = None if unit is None and lift is not plain_lift else lift(_TINY, unit) if unit else _TINY
-
-    def run(at: Mapping[str, Any]) -> Any:
-        size = 0.0 * runs[0](at) if nothing is None else nothing
-        for part in runs:
-            one = part(at)
-            size = size + arithmetic.maximum(one, -one)
-        return size
-
-    return run
-
-
 def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
     """Return the size of the parts of what may be negative (of a metric itself); None of every other quantity.
 
@@ -239,7 +222,7 @@ def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
         except (TypeError, arithmetic.CannotTake):
             # of what is not a number yet any size will do
             return 1.0
-    return _size_of_terms(found.tree, found.metric.unit, plain_lift)(at)
+    return size_of_terms(found.tree, found.metric.unit, plain_lift)(at)
 
 
 def recomputed(model: Model, at: Mapping[str, Any]) -> dict[str, Any]:

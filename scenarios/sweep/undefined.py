@@ -20,7 +20,7 @@ from dse.models.model import evaluate
 from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
 from dse.system.tolerance import LIMIT_HOLDS
-from scenarios.define.compiling import compiled, plain_lift
+from scenarios.define.compiling import compiled, constant, plain_lift
 from scenarios.define.composed import Definition, Guard, definitions_of, guarded
 from scenarios.define.trees import Call, Chain, Expression, Literal, Power, names, parts
 from scenarios.language.errors import Findings, shown
@@ -35,18 +35,22 @@ if TYPE_CHECKING:
 
 DESIGNS = 256
 FEW_CORNERS = 8
-PLACES = 3
+PLACES, MOST_POINTS = 3, 200
 # beyond this from its other end a decided quantity without an end of its own is not tried
 FAR_END = 1e12
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A part of a definition that may leave it without a value: under a root or logarithm, or a divisor."""
+    """A part of a definition that may leave it without a value: under a root or logarithm, or a divisor.
+
+    ``pole``: under a root or a logarithm, at 0 there is no value either.
+    """
 
     definition: Definition
     tree: Expression
-    divisor: bool
+    divisor: bool = False
+    pole: bool = False
 
 
 def kept_apart(grid: Grid, findings: Findings) -> Grid:
@@ -55,7 +59,8 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
     suspects = [s for d in definitions_of(model) for s in _suspects(d)]
     if not definitions_of(model) or model.black_box:
         return grid
-    asked = [q for q in map(_first_undefined, _three_points(grid)) if q is not None]
+    most = MOST_POINTS if any(not s.divisor for s in suspects) else PLACES
+    asked = [q for q in map(_first_undefined, _some_points(grid, most)) if q is not None]
     _fitted_at_zero(asked, findings)
     if not asked or not suspects or findings.problems:
         return grid
@@ -70,7 +75,7 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
     if not findings.problems:
         _poles(asked[0], suspects, tried, findings)
     guards = tuple(
-        Guard(s.definition.name, s.tree)
+        Guard(s.definition.name, s.tree, s.pole)
         for k, s in enumerate(suspects)
         if not s.divisor and any((t.values[k] < 0).any() for t in tried)
     )
@@ -126,15 +131,28 @@ def _suspects(d: Definition) -> Iterator[Suspect]:
                     if sign == "/" and not isinstance(x, Literal):
                         yield Suspect(d, x, divisor=True)
             case Power(base, exponent, _):
-                if not (isinstance(exponent, Literal) and float(exponent.number).is_integer()):
-                    yield Suspect(d, base, divisor=False)
-            case Call("sqrt" | "log" | "log2", (x,), _, None):
-                yield Suspect(d, x, divisor=False)
+                number = constant(exponent)
+                if number is None or not number.is_integer():
+                    yield Suspect(d, base, pole=number is None or number < 0)
+                elif number < 0:
+                    yield Suspect(d, Power(base, Literal(f"{-number:g}", "", 0), part.at), divisor=True)
+            case Call("sqrt" | "log" | "log2" as function, (x,), _, None):
+                yield Suspect(d, x, pole=function != "sqrt")
 
 
-def _three_points(grid: Grid) -> list[Question]:
-    """Return the question at the first, the middle and the last point of the grid."""
+def _some_points(grid: Grid, most: int) -> list[Question]:
+    """Return the question at the first, the middle and the last point of the grid, and at others up to so many.
+
+    Of the others all where they are few, else some drawn at random.
+    """
+    import numpy as np
+
     spots = {tuple((n - 1) * k // (PLACES - 1) for n in grid.shape) for k in range(PLACES)}
+    if grid.size <= most:
+        spots |= set(np.ndindex(grid.shape))
+    elif most > PLACES:
+        drawn = np.random.default_rng(FIXED_SEED).integers(grid.shape, size=(most, len(grid.shape)))
+        spots |= set(map(tuple, drawn.tolist()))
     return [grid.question(spot) for spot in sorted(spots)]
 
 

@@ -58,15 +58,15 @@ def minimise(
     if not free.any():
         return _solved_linear_program(n.relaxed(), cost)
     few = n.rows[supports.few_of_several(n)]
-    chosen = _of_sets(n, cost) if len(few) else None
+    chosen = of_sets(n, cost) if len(few) else None
     if chosen is None and len(few):
         whole = partial(_searched_integers, share=share)
         chosen = supports.minimise(n, cost, gap, few, _solved_linear_program, whole)
     return _searched_integers(n, cost, gap, worse, share=share) if chosen is None else chosen
 
 
-def _of_sets(n: Numbers, cost: Array) -> Result | None:
-    """The optimum where each set of things that may be there has a least design; None elsewhere."""
+def of_sets(n: Numbers, cost: Array) -> Result | None:
+    """Minimise where each set of things that may be there has a least design: asks no solver. None elsewhere."""
     flags = n.integer & (n.low == 0.0) & (n.high == 1.0)
     parts = whole_parts.whole_parts(replace(n, integer=flags))
     return None if parts is None else least_parts.minimise(n, cost, np.where(flags, parts, np.nan))

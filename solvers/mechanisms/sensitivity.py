@@ -238,8 +238,9 @@ def numeric_duals(judged: Judged) -> tuple[Optima, Duals]:
         if own.size:
             value[i, own], left = nnls(slope[1 + own, :, i].T, aim)
         known[i] = left <= EXPLAINED * max(1.0, largest)
-    # a point without multipliers has no limit that binds
-    now, gradients = np.where(known, f[:, 0], -np.inf).T, np.moveaxis(slope, 2, 0)
+    # a point without multipliers has no limit that binds, nor does one count that has no slope beside it
+    now = np.where(known & np.isfinite(slope).all(1), f[:, 0], -np.inf).T
+    gradients = np.moveaxis(slope, 2, 0)
     none = np.zeros((size, count), bool)
     found = Optima(tuple(rows), now, gradients, none, none, value)
     return found, dual_ends.duals(found, proved=known)

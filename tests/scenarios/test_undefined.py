@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 import dse
+from results.dataset import STATUS_CODES
+from results.solution import Status
 from scenarios import ScenarioError
 
 NBODY: dict[str, Any] = {
@@ -121,3 +123,69 @@ def test_a_parameter_that_only_a_definition_needs_is_its_own_fault() -> None:
         dse.load({**fixed, "define": {"y": "machine.usable_power * time"}})
     partial = {"base": "balanced", "time_per_flop": "1 ps/flop"}
     assert dse.load({**fixed, "machine": partial}) is not None
+
+
+FIXED = {**NBODY, "given": {**NBODY["given"], "processors": 16, "memory": 1e4}, "limits": {}}
+
+
+def of_x(text: str, x: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The least value of a definition of x alone."""
+    return {**FIXED, "decide": {"x": x}, "define": {"odd": text}, "objective": {"minimize": "odd"}, **more}
+
+
+@pytest.mark.parametrize("power", ["-2", "(-2)", "(1 - 3)", "(-4 / 2)"])
+def test_a_negative_whole_power_of_what_is_negative_has_a_value(power: str) -> None:
+    for values in ({"values": [1, 4, 7]}, {"min": 1, "max": 4.5}):
+        found = dse.solve(of_x(f"1 + (x - 5)**{power}", values))
+        assert (found.status.value, found.variables["x"]) == ("optimal", pytest.approx(1))
+        assert found.objective == pytest.approx(1 + 1 / 16)
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        ("x + sqrt(x - 5)", 5.0),
+        ("x + 1e4 * sqrt(x - 5)", 5.0),
+        ("x + 1000 * (x - 5)**0.1", 5.0),
+        ("0.001 + sqrt(x - 5)", 0.001),
+    ],
+)
+def test_a_root_has_a_value_at_the_end_of_its_domain(text: str, least: float) -> None:
+    """sqrt(0) is 0. The end holds as a limit does, within 1e-8 of its terms."""
+    found = dse.solve(of_x(text, {"min": 1, "max": 9}))
+    assert found.status.value == "optimal"
+    assert found.objective == pytest.approx(least, rel=1e-7)
+    assert found.bound <= least * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("most", [5.0, 5.001, 5.2])
+def test_a_limit_that_holds_at_the_end_of_a_domain_alone_can_be_held(most: float) -> None:
+    limited = of_x("x + 100 * sqrt(x - 5)", {"min": 1, "max": 9}, limits={"odd": {"max": most}})
+    found = dse.solve({**limited, "objective": {"minimize": "x"}})
+    assert (found.status.value, found.message) == ("optimal", "")
+    assert found.variables["x"] == pytest.approx(5, rel=1e-7)
+
+
+@pytest.mark.parametrize("x", [{"values": [1, 4, 7, 9]}, {"min": 1, "max": 9}])
+def test_a_domain_that_ends_at_some_points_of_a_grid_is_a_limit_wherever_they_are(x: dict[str, Any]) -> None:
+    """No point is at the first, the middle or the last place of its axis."""
+    values = [0.1, 5, 0.2, 8, 0.3, 12, 0.4, 4, 0.5]
+    asked = of_x("x + sqrt(x - ga)", x, given={**FIXED["given"], "ga": 1})
+    swept = dse.sweep({**asked, "sweep": {"g": {"path": "ga", "values": values}}})
+    for k, value in enumerate(values):
+        alone = dse.solve({**asked, "given": {**asked["given"], "ga": value}})
+        point = swept.isel(g=k)
+        assert alone.status.value == ("infeasible" if value > 9 else "optimal")
+        assert int(point["status"]) == STATUS_CODES[alone.status]
+        assert ("odd.defined" in alone.conflict) == (value > 9)
+        if alone.objective is not None:
+            assert float(point["objective"]) == pytest.approx(alone.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("text", ["sqrt(k) + x", "k**1.5 + x", "k**(x / 2) + x"])
+def test_a_root_of_a_given_number_below_0_conflicts_and_is_no_failure(text: str) -> None:
+    asked = of_x(text, {"values": [1, 3, 5]}, given={**FIXED["given"], "k": -4})
+    assert list(dse.solve(asked).conflict) == ["odd.defined"]
+    swept = dse.sweep({**asked, "sweep": {"kk": {"path": "k", "values": [-4, 4, 9]}}})
+    states = [Status.INFEASIBLE, Status.OPTIMAL, Status.OPTIMAL]
+    assert swept["status"].values.tolist() == [STATUS_CODES[s] for s in states]
