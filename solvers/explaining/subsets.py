@@ -22,9 +22,10 @@ from formulations.arithmetics.many import Differ, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Problem, formulate
 from formulations.programs.program import is_linear
+from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
-from scenarios.question import Decision, Question, freed, with_asked_gaps, without
+from scenarios.question import Decision, Limit, Question, freed, with_asked_gaps, without
 from solvers import boxes, designs, enumeration
 from solvers.designs import Table
 from solvers.enumeration import ONE
@@ -185,6 +186,8 @@ def _known_designs(question: Question, names: tuple[str, ...]) -> Known:
 def _others_feasibility(question: Question, free: Collection[str], learn: Callable[[Table], None]) -> Codes:
     """Whether the other limits of one question can hold together; ``learn``: what a design tells of other sets."""
     relaxed = _dividing(without(question, free))
+    if any(map(_leaves_nothing, relaxed.limits)):
+        return np.array([CANNOT_HOLD], np.int8)
     every = designs.grid(relaxed)
     if every is not None and every.size <= designs.OUTRIGHT:
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
@@ -209,6 +212,13 @@ def _others_feasibility(question: Question, free: Collection[str], learn: Callab
     if told[0] == CAN_HOLD and not np.isnan(design).any():
         learn(Table(question, dict(zip(where.names, design.T, strict=True))))
     return told
+
+
+def _leaves_nothing(limit: Limit) -> bool:
+    """Whether the two ends of a limit are farther apart, the wrong way round, than the slack of both."""
+    if limit.minimum is None or limit.maximum is None:
+        return False
+    return limit.minimum - limit.maximum > 2.0 * HOLDS * (abs(limit.minimum) + abs(limit.maximum))
 
 
 def _by_rows(problem: Problem) -> int:

@@ -94,6 +94,12 @@ def test_arithmetic_passes(equations: Equations):
     assert refusal(model(equations), {}, ["x", "y"]) == ""
 
 
+def test_a_limit_that_one_number_divides_another_is_arithmetic():
+    """As docs/own_models.md writes it: ``ModelLimit(..., divides=("y", "x"))``."""
+    limited = model(lambda g: {"c": arith.divides(g.x, g.y) + arith.fractional_power(g.x, 0.5, float)})
+    assert refusal(limited, {}, ["x", "y"]) == ""
+
+
 @pytest.mark.parametrize("equations", OTHERS)
 def test_whatever_else_is_done_is_named(equations: Equations):
     assert refusal(model(equations), {}, ["x", "y"])

@@ -190,7 +190,15 @@ def _either(a: Any, b: Any) -> Witness:
     return a if isinstance(a, Witness) else b
 
 
-for _helper in (arithmetic.log, arithmetic.exp, arithmetic.log2, arithmetic.some, arithmetic.pick):
+for _helper in (
+    arithmetic.log,
+    arithmetic.exp,
+    arithmetic.log2,
+    arithmetic.some,
+    arithmetic.pick,
+    arithmetic.uneven,
+    arithmetic.fractional_power,
+):
     _helper.register(Witness)(_same)
 for _helper in (arithmetic.at_most, arithmetic.at_least):
     _helper.register(Witness)(_same)
