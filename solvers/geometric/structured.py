@@ -89,11 +89,17 @@ def search(problem: Problem, reached: branch.Reached | None = None, *, tied: boo
     """
     stated = problem.goal is not None and bool(problem.goal.numerator.terms)
     goal = problem.goal if stated else next(iter(ties.tie_goals(problem, "")), None)
-    own = batch.alone(dataclasses.replace(problem, goal=goal), goal)
+    own = batch.alone(optima.granted(dataclasses.replace(problem, goal=goal)), goal)
     s = Searched(problem, stated, geometric_answers.blank(own))
     found = _searched_in_box(s, own, reached, tied=tied)
     if found.done is None and geometric_answers.to_ask_farther(s.answers, ONE).size:
-        far = partial(_searched_in_box, s, batch.alone(optima.eased(own.problem), goal), reached, last=True)
+        far = partial(
+            _searched_in_box,
+            s,
+            batch.alone(optima.eased(dataclasses.replace(problem, goal=goal)), goal),
+            reached,
+            last=True,
+        )
         found = far(tied=False)
         if tied and found.part is not None and found.part.points.size and found.part.found.alone is None:
             # as a rule there is no end: only where there is one it is worth finding out how far designs reach

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from geometric_grids import FREE, assert_alike, at_once, grid, log, share
 
+import dse
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from solvers.answer import answer
@@ -306,3 +307,24 @@ def test_few_points_go_together_and_many_are_compiled_for():
     assert many is not None
     assert not few.method.startswith("compiled")
     assert many.method.startswith("compiled")
+
+
+def test_a_whole_number_that_needs_the_slack_of_a_limit_is_the_same_at_one_point_and_at_many():
+    """A limit holds where it is missed by 1e-8 at most, whichever way finds the number."""
+    asked = {
+        "model": "nbody",
+        "decide": {
+            "machine": {"values": ["balanced", "contrived"]},
+            "processors": {"integer": True, "max": 1e6},
+        },
+        "given": {"bodies": 1e5, "flops_per_pair": 10, "memory": 2e4},
+        "define": {"price": "3 * processors"},
+        "objective": {"minimize": "time"},
+        "limits": {"price": {"max": 30}},
+    }
+    caps = [30.0, 30 * (1 - 5e-9), 30 * (1 - 9e-9), 30 * (1 - 2e-8)]
+    swept = dse.sweep({**asked, "sweep": {"cap": {"path": "limits.price.max", "values": caps}}})
+    assert swept["processors"].values.tolist() == [10, 10, 10, 9]
+    for cap, processors in zip(caps, swept["processors"].values, strict=True):
+        alone = dse.solve({**asked, "limits": {"price": {"max": cap}}})
+        assert alone.variables["processors"] == processors

@@ -156,7 +156,9 @@ def answered(
         s.y[near.best], s.value[near.best], s.multipliers[near.best] = near.y, near.bound, near.multipliers
         s.elasticity[near.best] = near.multipliers
     points = np.flatnonzero(np.isfinite(batch.table.logc).all(1) & (s.status == 0))
-    part, none = searched(s, batch, rule, points, solve, tied=tied)
+    slack = optima.granted(batch.problem)
+    own = batch if slack is batch.problem else of_problem(slack, slack.goal, batch.shape) or batch
+    part, none = searched(s, own, rule, points, solve, tied=tied)
     if below is not None:
         part = _unbeaten(s, part, below)
     settle(s, part, solve, strained, ranged=ranged, tied=tied)

@@ -50,13 +50,25 @@ class Settled:
 
 def eased(problem: Problem) -> Problem:
     """The problem with the ends of the box that are only there to have a box far away, and the slack in its limits."""
+    return dataclasses.replace(_with_slack(problem), variables=farther(problem.variables))
+
+
+def granted(problem: Problem) -> Problem:
+    """The problem with the slack in its limits, where all numbers have gaps: then slack betters no other design.
+
+    What can be divided goes by the limits as they stand as long as it can.
+    """
+    return _with_slack(problem) if all(v.discrete for v in problem.variables) else problem
+
+
+def _with_slack(problem: Problem) -> Problem:
     more = constant(1.0 + SLACK)
     # what says which number a maximum is stays exact: slack there would come on top of the limits' own
     rows = tuple(
         r if r.key.side == SIDE else dataclasses.replace(r, denominator=r.denominator * more)
         for r in problem.rows or ()
     )
-    return dataclasses.replace(problem, variables=farther(problem.variables), rows=rows)
+    return dataclasses.replace(problem, rows=rows)
 
 
 def settled(
