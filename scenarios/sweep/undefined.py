@@ -257,7 +257,11 @@ def _nowhere(d: Definition, suspects: list[Suspect], tried: _Tried, findings: Fi
     own = [np.asarray(compiled(s.tree, plain_lift)(tried.at), float) for s in suspects]
     zero = any(s.divisor and not v.any() for s, v in zip(suspects, own, strict=True))
     under = any((v < 0).any() for s, v in zip(suspects, own, strict=True) if not s.divisor)
-    why = "it takes a root or a logarithm of what is negative" if under else "it is too large to be computed with"
+    why = (
+        "it takes a root or a logarithm of what is negative"
+        if under
+        else "it is too large to be computed with"
+    )
     if zero:
         why = "it divides by 0"
     elif own and not any(np.isfinite(v).any() for v in own):

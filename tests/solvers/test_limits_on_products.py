@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_questions import Regions, kinds, regions
 
+import dse
 from results.solution import Status
 from scenarios.question import OPTIMAL_GAP, Limit
 from solvers.answer import answer
+
+LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
 
 BY_LEVELS = "branch and bound over the level of a factor of energy_delay"
 SEED = st.integers(0, 10**6)
@@ -98,3 +104,16 @@ def test_less_time_within_a_budget_has_no_end() -> None:
     s = answer(kinds(3, 8).question("time", Limit("energy_delay", maximum=1e10)), neighbours=False)
     assert s.status is Status.UNBOUNDED
     assert s.runaway.startswith("count.")
+
+
+def test_a_budget_beside_a_power_cap_that_some_terms_of_a_maximum_cannot_hold() -> None:
+    """Where neither the CPU nor the transfer can take longest the budget still has levels, and what would do a value."""
+    text = (LIBRARY / "partition_twelve_regions_power_cap.toml").read_text(encoding="utf-8")
+    asked = tomllib.loads(text) | {"limits": {"power": {"max": "60 W"}, "energy_delay": {"max": 125.34}}}
+    found = dse.solve(asked)
+    assert found.status is Status.INFEASIBLE
+    least = found.conflict["energy_delay"]
+    assert least is not None
+    for share, status in ((0.0, Status.OPTIMAL), (-1e-6, Status.INFEASIBLE)):
+        limits = asked["limits"] | {"energy_delay": {"max": least * (1 + share)}}
+        assert dse.solve(asked | {"limits": limits}, depth="limits").status is status
