@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 DESIGNS = 256
 FEW_CORNERS = 8
-PLACES, MOST_POINTS = 3, 200
+PLACES, POINTS_LOOKED_AT = 3, 200
 # beyond this from its other end a decided quantity without an end of its own is not tried
 FAR_END = 1e12
 
@@ -59,7 +59,7 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
     suspects = [s for d in definitions_of(model) for s in _suspects(d)]
     if not definitions_of(model) or model.black_box:
         return grid
-    most = MOST_POINTS if any(not s.divisor for s in suspects) else PLACES
+    most = POINTS_LOOKED_AT if any(not s.divisor for s in suspects) else PLACES
     asked = [q for q in map(_first_undefined, _some_points(grid, most)) if q is not None]
     _fitted_at_zero(asked, findings)
     if not asked or not suspects or findings.problems:

@@ -40,7 +40,7 @@ from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import OTHER_KIND, Offer
 from solvers.mechanisms.along_bounds import along_bounds
-from solvers.mechanisms.conflicts import CANNOT_HOLD, NOT_KNOWN
+from solvers.mechanisms.conflicts import CAN_HOLD, NOT_KNOWN
 from solvers.mechanisms.why import Why, apart_but_for_bound, over_choices
 from solvers.nonlinear import feasibility
 
@@ -151,7 +151,7 @@ def why(asked: Asked, own: Points) -> Why:
         asked = replace(question, reach=reach())
         lists = {d.name: d.values or () for d in decide if d.name in free}
         if rules and all(lists.values()):
-            # that the limits conflict with these lists is proved; without them only what is seen at once is told
+            # that the limits conflict with these lists is proved; that they do without is only where it is seen at once
             return _free_box_feasibility(asked, some, free, partial(_seen_at_once, lists=lists))
         return _free_box_feasibility(asked, some, free)
 
@@ -273,14 +273,14 @@ def _free_box_feasibility(
 
 
 def _seen_at_once(question: Question, where: Space, lists: Mapping[str, Sequence[float]]) -> Codes:
-    """Whether a design between values of lists, or a little beyond, is seen at once; where none is, none counts."""
+    """Whether a design between values of lists, or a little beyond, is seen at once; else lists count as needed."""
     low, high = where.low.copy(), where.high.copy()
     for j, name in enumerate(where.names):
         if name in lists:
             low[:, j] = np.maximum(low[:, j], min(lists[name]) / BEYOND_LISTS)
             high[:, j] = np.minimum(high[:, j], max(lists[name]) * BEYOND_LISTS)
     codes = feasibility.at_once(replace(question, objectives=()), replace(where, low=low, high=high))
-    return np.where(codes == NOT_KNOWN, CANNOT_HOLD, codes).astype(np.int8)
+    return np.where(codes == NOT_KNOWN, CAN_HOLD, codes).astype(np.int8)
 
 
 def nothing_beyond(question: Question, some: Points) -> Bools:
