@@ -47,7 +47,9 @@ OUTPUT_HELP = (
 )
 @click.option("--to", "stop", metavar="VALUE", help="Where --over ends.")
 @click.option(
-    "--points", type=click.IntRange(2, 10_000), help="Values of --over that are tried (default 33)."
+    "--points",
+    type=click.IntRange(2, 10_000),
+    help="Values of --over that are tried (default: the file's axis, or 33).",
 )
 @click.option("--metric", metavar="NAME", help="What --over compares (default: the objective).")
 @click.option("-o", "--output", "outputs", multiple=True, metavar="FILE", help=OUTPUT_HELP)

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 CROSSING_WIDTH = 1e-6
 """How narrowly a crossing is enclosed, relative."""
 CROSSING_DIGITS = 8
+EQUAL_WITHIN = 1e-9
+"""What differs by no more, relative, has no order."""
+EVENLY, BY_RATIO = "evenly", "evenly by ratio"
+NO_NUMBER = frozenset({"infeasible", "error", "unbounded"})
+WHERE_COMPARABLE = "at which it has an order"
+FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class Curve:
         found = [s for c in self.crossings for s in self._told(c)]
         if not self.crossings:
             found = [f"no crossing: {self._order()}"]
+        found += self._without_order()
         ends = f"{self._value(self.values[0])} to {self._value(self.values[-1])}"
         found.append(
             f"searched at {self.searched} values of {self.path} from {ends}, {self.spacing}; "
@@ -98,10 +105,36 @@ class Curve:
 
     def _order(self) -> str:
         states = {s for one in self.status for s in one}
-        if states & {"infeasible", "error", "unbounded"}:
+        if states & NO_NUMBER:
             return "the order stays as it is at every value searched"
-        least = min(range(len(self.labels)), key=lambda k: self.numbers[k][0])
-        return f"{self.names[least]} has the least {self.name} at every value searched"
+        columns = [c for c in zip(*self.numbers, strict=True) if comparable(*c)]
+        where = "at every value searched" + (
+            f" {WHERE_COMPARABLE}" if len(columns) < len(self.values) else ""
+        )
+        if not columns:
+            return f"at no value searched has {self.name} an order"
+        firsts = set.intersection(
+            *({k for k, x in enumerate(c) if math.isclose(x, min(c), rel_tol=EQUAL_WITHIN)} for c in columns)
+        )
+        if len(firsts) == len(self.names):
+            return f"all have the same {self.name} {where}"
+        if not firsts:
+            return f"the order with the baseline stays as it is {where}"
+        return f"{self.names[min(firsts)]} has the least {self.name} {where}"
+
+    def _without_order(self) -> list[str]:
+        """Say at which values numbers are undefined, or infinite in more than one question."""
+        columns = zip(*self.numbers, *self.status, strict=True)
+        answered = len(self.names)
+        at = [
+            v
+            for v, c in zip(self.values, columns, strict=True)
+            if not set(c[answered:]) & NO_NUMBER and not comparable(*c[:answered])
+        ]
+        if not at:
+            return []
+        few = ", ".join(self._value(v) for v in at[:FEW]) + (", …" if len(at) > FEW else "")
+        return [f"{self.name} has no order where it is undefined, or infinite for more than one: at {few}"]
 
     def _told(self, c: Crossing) -> list[str]:
         at = f"{self.path} = {self._value(c.at)}"
@@ -237,6 +270,12 @@ def ends_of(number: float | None, bound: float | None) -> tuple[float, float] | 
     return min(number, bound), max(number, bound)
 
 
+def comparable(*numbers: float) -> bool:
+    """Tell whether numbers have an order: none is undefined, and one at most is infinite (of each sign)."""
+    infinite = [x for x in numbers if math.isinf(x)]
+    return not any(map(math.isnan, numbers)) and len(infinite) == len(set(infinite))
+
+
 def pairs(count: int, base: int) -> list[tuple[int, int]]:
     """Return which questions are compared: each with the baseline."""
     return [(base, k) for k in range(count) if k != base]
@@ -247,6 +286,6 @@ def spaced(values: Sequence[float]) -> str:
     if len(values) > 2 and min(values) > 0:
         ratios = [b / a for a, b in pairwise(values)]
         if max(ratios) <= min(ratios) * (1 + 1e-9):
-            return "evenly by ratio"
+            return BY_RATIO
     steps = [b - a for a, b in pairwise(values)]
-    return "evenly" if max(steps) <= min(steps) * (1 + 1e-9) else "as the file lists them"
+    return EVENLY if max(steps) <= min(steps) * (1 + 1e-9) else "as the file lists them"

@@ -165,6 +165,64 @@ def test_where_one_becomes_infeasible_is_enclosed_and_proved() -> None:
     assert "have less" not in found.curve.crossings[0].after
 
 
+@pytest.mark.parametrize("machines", [(TITAN, ARNDALE), (ARNDALE, TITAN)])
+def test_a_break_even_beside_infinite_numbers_is_found_in_either_order(machines: tuple[str, str]) -> None:
+    found = dse.compare(
+        ROOFLINE, machines=machines, over="given.intensity", start=0, stop=512, points=4, metric="energy"
+    )
+    # both energies are infinite at intensity 0
+    (crossing,) = found.curve.crossings
+    assert crossing.at == pytest.approx(break_even(0.1, 100), rel=1e-6)
+    assert crossing.proved is not None
+    assert f"{ARNDALE} has less" in crossing.before
+    assert any("no order" in s and s.endswith("at 0 flop/byte") for s in found.curve.sentences())
+
+
+@pytest.mark.parametrize("machines", [(TITAN, ARNDALE), (ARNDALE, TITAN)])
+def test_the_order_is_read_where_numbers_have_one(machines: tuple[str, str]) -> None:
+    found = dse.compare(
+        ROOFLINE, machines=machines, over="given.intensity", start=0, stop=10, points=3, metric="power"
+    )
+    # both powers are undefined at intensity 0
+    assert found.curve.crossings == ()
+    assert found.curve.sentences()[0].startswith(f"no crossing: {ARNDALE} has the least power at every value")
+
+
+def test_an_order_that_differs_on_both_sides_of_no_order_is_told() -> None:
+    asked = {**ROOFLINE, "define": {"own": "1 / (intensity - 4 flop/byte) / flops"}}
+    found = dse.compare(
+        asked, {**asked, "given": {"flops": 2e9, "intensity": 2}},
+        over="given.intensity", start=2, stop=6, points=3, metric="own",
+    )  # fmt: skip
+    # 1 / 0 at 4: before it the greater share is less, after it the smaller one
+    (crossing,) = found.curve.crossings
+    assert crossing.at == pytest.approx(4)
+    assert crossing.high.at - crossing.low.at <= 1e-5
+
+
+def test_one_baseline_against_two_whose_order_changes_names_none_as_least_everywhere() -> None:
+    made = {"base": TITAN, "constant_power": "1 kW"}
+    found = dse.compare(
+        {**ROOFLINE, "machine": made}, {**ROOFLINE, "machine": TITAN}, {**ROOFLINE, "machine": ARNDALE},
+        over="given.intensity", start=0.5, stop=8, points=3, metric="energy",
+    )  # fmt: skip
+    assert found.curve.crossings == ()
+    assert "no crossing: the order with the baseline stays" in found.curve.sentences()[0]
+
+
+def test_points_are_spread_over_the_axis_of_a_file() -> None:
+    asked = {
+        **ROOFLINE,
+        "sweep": {"i": {"path": "intensity", "start": 0.5, "stop": 8, "num": 3, "spacing": "log"}},
+    }
+    found = dse.compare(asked, machines=(TITAN, ARNDALE), over="given.intensity", points=5, metric="energy")
+    assert found.curve.searched == 5
+    assert found.curve.spacing == "evenly by ratio"
+    even = {**ROOFLINE, "sweep": {"i": {"path": "intensity", "values": [2, 4, 6]}}}
+    found = dse.compare(even, machines=(TITAN, ARNDALE), over="given.intensity", points=5, metric="energy")
+    assert found.curve.values == (2, 3, 4, 5, 6)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
