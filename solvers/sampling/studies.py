@@ -13,41 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import optuna
-import sqlalchemy
 
 from dse.models.shared.validity import is_within
 from dse.system.progress import reporting
-from dse.system.records import dataclass
 from dse.version import VERSION
 from results.stores import identities
-from results.stores.store import StoreError
 from scenarios.question import Question, Search
 from solvers.sampling import sampler
+from solvers.sampling.databases import PACE, Pace, StudyError, connected, first_line, heard_of
 from solvers.sampling.sampler import Found
 from solvers.sampling.trials import Designs, UnreadableState, score
 
 QUESTION, MADE_BY, SCENARIO, TITLE = "dse:question", "dse:version", "dse:scenario", "dse:title"
 SEARCHED_BY = "dse:searched by"
 GOALS_AGREE = 1e-9
-BUSY_SECONDS = 60.0
 LOOK_EVERY = 0.1
-RETRIES = 3
 State = optuna.trial.TrialState
-
-
-class StudyError(StoreError):
-    """Trials cannot be kept where it is asked: the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How often a trial that runs says so, s, and after which silence it counts as lost and is tried again."""
-
-    heartbeat: int = 5
-    grace: int = 30
-
-
-PACE = Pace()
 
 
 def search(question: Question, asked: Search) -> Found:
@@ -86,7 +67,7 @@ def _continued_study(question: Question, asked: Search) -> Found:
             else:
                 study.sampler = sampler.made(asked, 0, len(study.get_trials(deepcopy=False)))
                 work(study, sampler.objective(designs, asked), asked.trials, is_done=is_done)
-            _end_unfinished(study)
+            _end_unfinished(study, storage)
             found = sampler.read(designs, asked, study)
             return replace(found, others=tuple(t for t in searched_by if t != sampler.by(asked)))
         except UnreadableState as problem:
@@ -96,53 +77,9 @@ def _continued_study(question: Question, asked: Search) -> Found:
             storage.engine.dispose()
 
 
-def url(storage: str) -> str:
-    """Return the URL that SQLAlchemy takes for a file or a database."""
-    if "://" not in storage:
-        return f"sqlite:///{Path(storage).absolute()}"
-    return storage.replace("postgresql://", "postgresql+psycopg://", 1)
-
-
-def connected(asked: Search, pace: Pace = PACE) -> optuna.storages.RDBStorage:
-    """Connect to the database that keeps the trials; raises StudyError."""
-    where = url(asked.storage)
-    options: dict[str, Any] = {"pool_pre_ping": True}
-    if where.startswith("sqlite"):
-        # writers wait for each other
-        options = {"connect_args": {"timeout": BUSY_SECONDS}}
-    try:
-        storage = optuna.storages.RDBStorage(
-            where,
-            engine_kwargs=options,
-            heartbeat_interval=pace.heartbeat,
-            grace_period=pace.grace,
-            heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(
-                max_retry=RETRIES
-            ),
-        )
-    except ImportError as problem:
-        text = f"{asked.storage}: PostgreSQL needs a driver: pip install 'codesign-dse[postgres]'"
-        raise StudyError(text) from problem
-    except Exception as problem:  # SQLAlchemy's own, Optuna's own, or the driver's
-        raise StudyError(f"{asked.storage}: no study can be kept there: {_first_line(problem)}") from problem
-    if where.startswith("sqlite"):
-        sqlalchemy.event.listen(storage.engine, "connect", _write_ahead)
-        storage.engine.dispose()  # connections made before are closed
-    return storage
-
-
-def _write_ahead(connection: Any, _record: Any) -> None:
-    """Let SQLite append what is written to a log: a trial writes some twenty times, and each time waited for the disk.
-
-    What a process wrote stays if it is killed; the last trials are lost if the machine loses power.
-    """
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
 def opened(designs: Designs, asked: Search) -> tuple[optuna.Study, optuna.storages.RDBStorage]:
     """Open the study of a question, or begin it; raises StudyError where it holds another question's trials."""
-    storage = connected(asked)
+    storage = connected(asked.storage)
     try:
         study = optuna.create_study(
             study_name=asked.study,
@@ -152,28 +89,31 @@ def opened(designs: Designs, asked: Search) -> tuple[optuna.Study, optuna.storag
         )
         _mark_study(study, designs, asked)
     except (optuna.exceptions.OptunaError, ValueError) as problem:
-        raise StudyError(f"{asked.storage}: {_first_line(problem)}") from problem
+        raise StudyError(f"{asked.storage}: {first_line(problem)}") from problem
     return study, storage
 
 
 def loaded(asked: Search, pace: Pace) -> optuna.Study:
     """Open a study that there is, as a worker does."""
-    return optuna.load_study(study_name=asked.study, storage=connected(asked, pace))
+    return optuna.load_study(study_name=asked.study, storage=connected(asked.storage, pace))
 
 
 def _mark_study(study: optuna.Study, designs: Designs, asked: Search) -> None:
     """Mark a new study as this question's; refuse one that is not."""
-    question, attributes = designs.question, study.user_attrs
+    question = designs.question
+    # in this order: whoever begins it marks it before the first trial
+    tried, attributes = bool(study.get_trials(deepcopy=False)), study.user_attrs
     place = f"{asked.storage}: the study {asked.study!r}"
     other = 'name another one (study = "…" under [search], or --study), or another storage'
     if QUESTION not in attributes:
-        if study.get_trials(deepcopy=False):
+        if tried:
             raise StudyError(f"{place} was not made by dse; {other}")
-        study.set_user_attr(QUESTION, identity(question))
         study.set_user_attr(MADE_BY, VERSION)
         study.set_user_attr(SCENARIO, question.scenario_text)
         study.set_user_attr(TITLE, question.title)
         study.set_metric_names([g.name for g in question.objectives] or ["any design"])
+        # last: who finds it relies on the others
+        study.set_user_attr(QUESTION, identity(question))
         return
     if attributes[QUESTION] != identity(question):
         title = f" ({attributes[TITLE]})" if attributes.get(TITLE) else ""
@@ -238,13 +178,21 @@ def work(
     missing is under way elsewhere, this waits for it, and after ``patience`` s without news tries one more itself.
     ``is_done``: asked before each, in place of the count.
     """
-    seen, since, alone = -1, time.monotonic(), False
+    seen, since, alone, ended = -1, time.monotonic(), False, False
 
     def value(trial: optuna.Trial) -> Any:
+        nonlocal ended
         # two may have begun the last trial at the same time: it belongs to the one with the lower number
         if not alone and trial.number >= trials and _before(study, trial.number) >= trials:
+            ended = True
             raise optuna.TrialPruned
-        return objective(trial)
+        try:
+            found = objective(trial)
+        except optuna.exceptions.UpdateFinishedTrialError:
+            ended = True
+            raise
+        ended = True
+        return found
 
     while not (is_done() if is_done is not None else finished(study) >= trials):
         optuna.storages.fail_stale_trials(study)
@@ -256,11 +204,13 @@ def work(
         if not now[State.WAITING] and done + now[State.RUNNING] >= trials and not alone:
             time.sleep(LOOK_EVERY)
             continue
-        # taken for lost by others while it was only slow: they have tried it again
+        ended = False
         try:
             study.optimize(value, n_trials=1)
-        except optuna.exceptions.UpdateFinishedTrialError:
-            continue
+        except (optuna.exceptions.UpdateFinishedTrialError, ValueError, AssertionError):
+            # Optuna's words for a trial taken for lost by others while it was only slow: they have tried it again
+            if not ended:
+                raise
 
 
 def _before(study: optuna.Study, number: int) -> int:
@@ -269,15 +219,17 @@ def _before(study: optuna.Study, number: int) -> int:
     return sum(t.number < number for t in alive)
 
 
-def _end_unfinished(study: optuna.Study) -> None:
-    """End what a process that died has left under way or waiting, now that all that was asked for is done."""
+def _end_unfinished(study: optuna.Study, storage: optuna.storages.RDBStorage) -> None:
+    """End what a process that died has left under way or waiting, now that all that was asked for is done.
+
+    What runs and says so belongs to another command, which goes on.
+    """
+    optuna.storages.fail_stale_trials(study)
+    alive = heard_of(storage, study.study_name)
     for trial in study.get_trials(deepcopy=False, states=(State.RUNNING, State.WAITING)):
+        if trial.state is State.RUNNING and trial.number in alive:
+            continue
         try:
             study.tell(trial.number, state=State.FAIL)
         except (optuna.exceptions.UpdateFinishedTrialError, ValueError):
             continue
-
-
-def _first_line(problem: BaseException) -> str:
-    text = str(problem).strip() or type(problem).__name__
-    return text.splitlines()[0]

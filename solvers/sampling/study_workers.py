@@ -13,7 +13,7 @@ import cloudpickle
 
 from dse.system.nursery import Forked, Nursery
 from scenarios.question import Question, Search
-from solvers.sampling.studies import PACE, Pace, StudyError
+from solvers.sampling.databases import PACE, Pace, StudyError
 
 RESTARTS = 20
 WORKER = "solvers.sampling.study_worker"

@@ -2,7 +2,7 @@
 
 import optuna
 
-from solvers.sampling import studies
+from solvers.sampling import databases
 
 NBODY = {
     "title": "n-body in 50 ms",
@@ -17,7 +17,7 @@ State = optuna.trial.TrialState
 
 
 def kept(storage: str, study: str = "dse") -> optuna.Study:
-    return optuna.load_study(study_name=study, storage=studies.url(storage))
+    return optuna.load_study(study_name=study, storage=databases.url(storage))
 
 
 def states(study: optuna.Study) -> dict[str, int]:

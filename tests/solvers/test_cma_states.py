@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dse
-from solvers.sampling.studies import StudyError
+from solvers.sampling.databases import StudyError
 
 NBODY = {
     "model": "nbody",

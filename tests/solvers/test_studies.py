@@ -2,6 +2,7 @@
 
 import io
 import json
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from study_states import NBODY, kept, states
 
 import dse
 from results.stores.store import StoreError
-from solvers.sampling import sampler, studies
-from solvers.sampling.studies import StudyError
+from solvers.sampling import databases, sampler, studies
+from solvers.sampling.databases import StudyError
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_a_title_or_a_gap_is_no_other_question(storage: str) -> None:
 
 
 def test_a_study_with_other_numbers_of_objectives_or_not_ours_is_refused(storage: str) -> None:
-    optuna.create_study(study_name="theirs", storage=studies.url(storage)).enqueue_trial({"x": 1.0})
+    optuna.create_study(study_name="theirs", storage=databases.url(storage)).enqueue_trial({"x": 1.0})
     with pytest.raises(StudyError, match="was not made by dse"):
         dse.solve(NBODY, trials=2, storage=storage, study="theirs")
     dse.solve(NBODY, trials=2, storage=storage, compare=False)
@@ -110,6 +111,15 @@ def test_where_nothing_can_be_kept_is_said(where: str, tmp_path: Path) -> None:
     assert str(refused.value).startswith(where)
 
 
+def test_a_database_of_another_program_gets_no_tables(storage: str) -> None:
+    with sqlite3.connect(storage) as theirs:
+        theirs.execute("CREATE TABLE a (b)")
+    with pytest.raises(StudyError, match="a database of another program"):
+        dse.solve(NBODY, trials=2, storage=storage)
+    with sqlite3.connect(storage) as theirs:
+        assert theirs.execute("SELECT name FROM sqlite_master").fetchall() == [("a",)]
+
+
 def test_a_front_is_kept_too(storage: str) -> None:
     asked = NBODY | {"objective": {"minimize": ["energy", "time"]}, "limits": {}}
     found = dse.front(asked, trials=20, storage=storage, compare=False)
@@ -125,7 +135,7 @@ def test_the_study_opens_in_the_dashboard(storage: str) -> None:
     dashboard = pytest.importorskip("optuna_dashboard", reason="the extra dashboard is not installed")
     dse.solve(NBODY, trials=3, storage=storage, compare=False)
     with sampler.quiet():
-        app = dashboard.wsgi(studies.url(storage))
+        app = dashboard.wsgi(databases.url(storage))
     told: dict[str, Any] = {}
 
     def get(path: str) -> Any:

@@ -23,8 +23,8 @@ from dse.quantities import Quantity
 from dse.system.processes import environment
 from results.solution import Status
 from scenarios.question import Decision, Objective, Question, Search
-from solvers.sampling import sampler, studies, study_workers
-from solvers.sampling.studies import Pace
+from solvers.sampling import databases, sampler, studies, study_workers
+from solvers.sampling.databases import Pace
 from solvers.sampling.trials import Designs
 
 
@@ -254,3 +254,61 @@ def test_a_trial_lost_with_its_process_is_tried_again_when_the_study_is_continue
     assert done.trials == 3
     assert states(study) == {"COMPLETE": 3, "FAIL": 1}
     database.engine.dispose()
+
+
+def test_a_trial_that_another_command_runs_is_left_to_it(tmp_path: Path) -> None:
+    asked = Search("random", trials=2, storage=str(tmp_path / "study.db"))
+    with sampler.quiet():
+        study, database = studies.opened(Designs(question(tmp_path)), asked)
+        objective = sampler.objective(Designs(question(tmp_path)), asked)
+
+        def beside(trial: optuna.Trial) -> Any:
+            if trial.number == 2:
+                wait_for(lambda: heard_of_all(database))
+                # a shorter command on the same study ends meanwhile
+                assert studies.search(question(tmp_path), asked).trials == 2
+                assert study.get_trials()[2].state is State.RUNNING
+            return objective(trial)
+
+        studies.work(study, beside, 4)
+        assert states(study) == {"COMPLETE": 4}
+    database.engine.dispose()
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_who_loses_a_trial_to_others_goes_on(tmp_path: Path, early: bool) -> None:
+    asked = Search("random", trials=3, storage=str(tmp_path / "study.db"))
+    with sampler.quiet():
+        study, database = studies.opened(Designs(question(tmp_path)), asked)
+        objective = sampler.objective(Designs(question(tmp_path)), asked)
+
+        def lost(trial: optuna.Trial) -> Any:
+            value = None if early else objective(trial)
+            if trial.number == 1:
+                study.tell(trial.number, state=State.FAIL)
+            return objective(trial) if early else value
+
+        studies.work(study, lost, 3)
+        assert states(study) == {"COMPLETE": 3, "FAIL": 1}
+    database.engine.dispose()
+
+
+def test_many_make_a_database_at_the_same_moment(storage: str) -> None:
+    together, made, refused = threading.Barrier(6), [], []
+
+    def make() -> None:
+        together.wait()
+        try:
+            made.append(databases.connected(storage))
+        except databases.StudyError as problem:
+            refused.append(str(problem))
+
+    with sampler.quiet():
+        crowd = [threading.Thread(target=make) for _ in range(6)]
+        for one in crowd:
+            one.start()
+        for one in crowd:
+            one.join()
+    assert refused == []
+    for one in made:
+        one.engine.dispose()
