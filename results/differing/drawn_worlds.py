@@ -11,6 +11,7 @@ from dse.quantities import show
 from results import flat
 from results.axes import unit_of
 from results.differing.differences import Row
+from results.telling.estimates import quantile
 from scenarios.uncertainty.chances import AXIS
 
 if TYPE_CHECKING:
@@ -52,5 +53,5 @@ def differences(first: xr.Dataset, second: xr.Dataset, section: str) -> Iterator
 
 
 def _values_text(values: Any, unit: str) -> str:
-    low, median, high = (show(float(x), unit, 4) for x in np.quantile(values, [0.05, 0.5, 0.95]))
+    low, median, high = (show(quantile(values, q), unit, 4) for q in (0.05, 0.5, 0.95))
     return f"median {median}, 90 % in {low} to {high}"

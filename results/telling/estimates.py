@@ -124,6 +124,12 @@ def quantiles(values: Array, of: Sequence[float], level: float = ESTIMATE_LEVEL)
     return found
 
 
+def quantile(values: Array, q: float) -> float:
+    """Return a quantile as ``np.quantile`` has it, but infinite, not NaN, where the values there are infinite."""
+    ordered = np.sort(values)
+    return math.nan if np.isnan(ordered[-1]) else _between(ordered, q * (len(ordered) - 1))
+
+
 def _between(ordered: Array, place: float) -> float:
     """The number at a place between those of an ordered list, as ``np.quantile`` has it, which sorts them again."""
     last = math.floor(place)

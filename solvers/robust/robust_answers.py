@@ -33,6 +33,7 @@ from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, c
 from formulations.uncertainty.wanted import Level
 from formulations.uncertainty.worlds import SAMPLE, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
+from results.telling.estimates import quantile
 from scenarios.distributions import Measure
 from scenarios.question import Question, large_are_good
 from scenarios.uncertainty import uncertain_words
@@ -231,8 +232,8 @@ def measured_value(worlds: Worlds, name: str, values: Array, *, large_are_good: 
 
 def _tails(worlds: Worlds, v: Array) -> tuple[float, float]:
     """Where nine tenths of the samples lie; of the worlds of a box all."""
-    low, high = np.quantile(v, TAILS if worlds.word == SAMPLE else (0.0, 1.0))
-    return float(low), float(high)
+    low, high = TAILS if worlds.word == SAMPLE else (0.0, 1.0)
+    return quantile(v, low), quantile(v, high)
 
 
 def _state(worlds: Worlds, key: RowKey, at: Judged, x: dict[str, float], found: Found) -> LimitState:

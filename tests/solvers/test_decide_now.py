@@ -54,6 +54,24 @@ def test_random_questions_agree_with_a_refined_grid(seed: int) -> None:
     assert instances.wrong(drawn) == ""
 
 
+def test_where_nine_tenths_of_samples_lie_ends_at_infinity_where_many_are_infinite() -> None:
+    found = dse.solve(
+        {
+            "model": "roofline",
+            "machine": "gtx-titan-choi2014",
+            "given": {"intensity": 4},
+            "decide": {"flops": {"max": 1e14}},
+            "objective": {"maximize": "flops", "measure": "mean"},
+            "limits": {"time": {"max": "2 s"}},
+            # flops alone take 122 W at their highest rate: with less the cap is reached at any intensity
+            "uncertain": {"machine.usable_power": {"uniform": ["100 W", "150 W"]}},
+        }
+    )
+    low, high = found.spread["balance_high"]
+    assert math.isfinite(low)
+    assert high == math.inf
+
+
 def test_the_measures_are_what_their_definitions_say() -> None:
     dice = np.random.default_rng(1)
     for count in (1, 2, 7, 12):
