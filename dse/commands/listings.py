@@ -12,7 +12,7 @@ from dse.commands.terminal.door import ANSWERED, WRONG, complain, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import say, say_json, show, table
 from dse.names import unknown
-from results.stores.files.storage import local
+from results.stores.files.storage import local, write_text
 
 if TYPE_CHECKING:
     from dse.machines import Machine
@@ -262,12 +262,10 @@ def new(model: str, output: str | None, force: bool, like: str | None) -> int:
         return ANSWERED
     file = local(output)
     folder_for(file)
-    try:
-        with file.open("w" if force else "x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
+    if file.exists() and not force:
         complain(f"dse: {file} exists; choose another name with -o, or replace it with --force")
         return WRONG
+    write_text(file, text)
     say(f"Wrote {file}. Next: dse {'machines' if model == MACHINE else 'check'} {file}")
     return ANSWERED
 

@@ -6,10 +6,12 @@ import json
 import math
 import shlex
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 import scenarios
 from dse.commands.store_commands import audit_record, left_over, show_audit, tell_status
@@ -27,7 +29,6 @@ from results.stores.files.storage import named, writable
 if TYPE_CHECKING:
     import xarray as xr
 
-    from scenarios import Scenario
 
 NOT_STORES = frozenset(
     {".csv", ".jsonl", ".nc", ".parquet", ".md", ".tex", ".png", ".svg", ".pdf", ".json", ".toml", ".txt"}
@@ -97,18 +98,27 @@ def sweep(
     """Answer a question at every point of its grid.
 
     It can be interrupted: the same command continues where it stopped. STORE is a folder, or an address such as
-    s3://bucket/study.zarr. `dse sweep -o STORE --summary` describes an existing store. With --solver every point is
-    built and solved through Pyomo, which is slow; it is optimal only where our own bound confirms it.
+    s3://bucket/study.zarr. `dse sweep -o STORE --summary --plot PICTURE` describes an existing store. With --solver
+    every point is built and solved through Pyomo, which is slow; it is optimal only where our own bound confirms it.
     """
     from dse import api
 
     if status is not None:
         if scenario is not None or output is not None:
             raise click.UsageError("--status only shows the progress of its STORE: leave FILE and -o out")
+        _refuse_others("--status only shows the progress of its STORE", "status", "as_json")
         return tell_status(status, as_json=as_json)
-    if scenario is None and output is not None and summary:
+    _check_pictures(pictures)
+    if scenario is None and output is not None and (summary or pictures):
+        _refuse_others(
+            "without a FILE the STORE is only described", "output", "summary", "pictures", "as_json"
+        )
         # as it is, finished or not
-        return _print_sweep(api.open(output), output, True, as_json)
+        dataset = api.open(output)
+        if pictures:
+            _refuse_undrawable({str(d): dataset.sizes[d] for d in dataset["status"].dims})
+        draw(pictures, "sweep", dataset, dataset.attrs)
+        return _print_sweep(dataset, output, summary, as_json)
     if scenario is not None and output is None:
         raise click.UsageError(
             f"name the STORE to fill: dse sweep {shlex.quote(str(scenario))} -o {Path(scenario).stem}.zarr"
@@ -118,13 +128,9 @@ def sweep(
     if baseline is None and baseline_machine is not None:
         baseline = scenario
     check_store(output)
-    if any(Path(p).suffix not in PICTURES for p in pictures):
-        raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
-    for picture in pictures:
-        writable(picture)
     asked = api.load(scenario, machine)
     if pictures:
-        _check_picture(asked)
+        _refuse_undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})
     folder_for(output)
     with filling(output), client_at(place) as client:
         dataset = api.sweep(
@@ -183,11 +189,28 @@ def _names_in_list(text: str | None) -> list[str] | None:
     return names
 
 
-def _check_picture(asked: Scenario) -> None:
+def _refuse_others(why: str, *sensible: str) -> None:
+    """Refuse the options that would be ignored; raises UsageError."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+        if given and option.name not in sensible:
+            raise click.UsageError(f"{why}: leave {option.opts[0]} out")
+
+
+def _check_pictures(pictures: tuple[str, ...]) -> None:
+    """Refuse, before anything is solved, names of pictures that cannot be written; raises UsageError, StoreError."""
+    if any(Path(p).suffix not in PICTURES for p in pictures):
+        raise click.UsageError(f"--plot draws a picture: the name may end in {', '.join(sorted(PICTURES))}")
+    for picture in pictures:
+        writable(picture)
+
+
+def _refuse_undrawable(sizes: Mapping[str, int]) -> None:
     """Refuse to draw, before anything is solved, what no picture can show; raises UsageError."""
     from results import axes
 
-    refusal = axes.undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})
+    refusal = axes.undrawable(sizes)
     if refusal:
         raise click.UsageError(
             f"--plot: {refusal}; leave --plot out, and draw parts of the store in Python: "

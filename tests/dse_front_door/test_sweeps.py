@@ -154,8 +154,13 @@ def test_the_command_reports_and_its_json_counts(grid_file: Callable[[int], Path
     as_good = found["objective"].where(~(found["objective"] <= least * (1 + 1e-9)), -1.0)
     best = found["objective"].isel(as_good.fillna(np.inf).argmin(["deadline", "bodies"]))
     # the store alone is enough, and a pipe gets no plot
-    again = CliRunner().invoke(main, ["sweep", "-o", store, "--summary"])
+    drawn = picture.with_name("again.svg")
+    again = CliRunner().invoke(main, ["sweep", "-o", store, "--summary", "--plot", str(drawn)])
     assert again.exit_code == 0, again.stderr
+    assert "<svg" in drawn.read_text()
+    ignored = CliRunner().invoke(main, ["sweep", "-o", store, "--summary", "--workers", "2"])
+    assert ignored.exit_code == 2
+    assert "leave --workers out" in ignored.stderr
     line = next(line for line in again.stdout.splitlines() if line.startswith("Best: least energy"))
     assert f"bodies {best['bodies'].item():g}" in line
     assert "┌" not in again.stdout

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import dse
+from dse.cli import main
 from dse.commands import answering
 from results import plot
 from results.stores.store import StoreError
@@ -45,3 +47,17 @@ def test_what_was_there_stays_where_the_disk_is_full(
         write(file)
     assert [p.name for p in tmp_path.iterdir()] == [name]
     assert file.read_bytes() == b"of yesterday"
+
+
+def test_a_new_file_that_the_disk_has_no_room_for_is_named_and_not_left_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(self: Path, *_: Any, **__: Any) -> int:
+        self.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    done = CliRunner().invoke(main, ["new", "machine", "-o", str(tmp_path / "m.toml")])
+    assert done.exit_code == 1
+    assert "m.toml: the disk is full" in done.stderr
+    assert list(tmp_path.iterdir()) == []
