@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AXIS",
+    "CORRELATED",
     "Joint",
     "Marginal",
     "Measure",
@@ -39,6 +40,8 @@ __all__ = [
     "told_of",
     "uncertain_of",
 ]
+CORRELATED = ", correlation "
+"""Stands before the correlations in the line that says how worlds were drawn."""
 _OF_MEASURE = (*KINDS, "measures")
 _OF_LIMIT = ("probability", "confidence", "worst")
 
@@ -104,7 +107,7 @@ def at_samples(asked: Scenario, samples: Mapping[str, Array], told: str = "") ->
 
 def told_of(sampling: Sampling, first: int, count: int) -> str:
     """Say in a line how worlds were drawn."""
-    pairs = f", correlation {json.dumps(sampling.correlation)}" if sampling.correlation else ""
+    pairs = f"{CORRELATED}{json.dumps(sampling.correlation)}" if sampling.correlation else ""
     return f"worlds {first + 1} to {first + count}: {sampling.method}, seed {sampling.seed}{pairs}"
 
 

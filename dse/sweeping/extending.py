@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 import results.stores.chunks
 import results.stores.identities
@@ -12,14 +14,14 @@ import results.stores.store
 import scenarios
 from dse.sweeping import targets
 from dse.sweeping.points.chunk_work import LEFT_OVER, Ready
-from results.differing import question_differences
+from results.differing import drawn_worlds, question_differences
 from results.stores import baselines, grown
 from results.stores.files.storage import remote
 from results.stores.files.trouble import StoreError
 from results.stores.grown import Before
 from scenarios import Scenario
 from scenarios.language.machine_files import pins
-from scenarios.uncertain import AXIS
+from scenarios.uncertain import AXIS, CORRELATED
 
 EXTENDED = "extended"
 """Attribute of a store that was extended: which sweeps its points are from, as JSON."""
@@ -87,6 +89,42 @@ def clear(path: str, scenario: Scenario) -> None:
             f"an extension of {path} to other values was cut off, and what it computed is in {larger}; "
             "sweep those values again to finish it, or delete that folder"
         )
+
+
+def refuse_other_worlds(path: str, asked: Scenario) -> None:
+    """Refuse a store of other worlds of this very question; StoreError, which says why they are others."""
+    if AXIS not in asked.sweep or not results.stores.store.exists(path):
+        return
+    text = str(results.stores.store.attributes(path).get("scenario", ""))
+    ways = drawn_worlds.way(text), drawn_worlds.way(asked.text)
+    if ways[0] is None or ways[1] is None or list(_other_question(path, text, asked)):
+        return
+    asked_worlds = asked.tables[str(asked.sweep[AXIS].table)].columns
+    group = results.stores.store.group(path)
+    other = []
+    for name, cells in asked_worlds.items():
+        if name not in group:
+            return
+        pair = np.asarray(group[name][...]), np.asarray(cells.values)
+        both = min(map(len, pair))
+        other += [] if np.array_equal(pair[0][:both], pair[1][:both]) else [name]
+    if other:
+        why = _other_draws(ways[0], ways[1], other)
+        held, now = dict(pins(text)), dict(pins(asked.text))
+        why += [f"{name} has changed since" for name in held if now.get(name, held[name]) != held[name]]
+        told = "\n".join(f"  {line}" for line in why)
+        raise StoreError(f"{path} holds other samples of this question; choose another path\n{told}")
+
+
+def _other_draws(stored: str, asked: str, other: Sequence[str]) -> list[str]:
+    """Say why worlds drawn in these ways differ in these numbers."""
+    pairs = list(zip(stored.split(CORRELATED), asked.split(CORRELATED), strict=False))
+    told = [f"stored: {one}; asked: {two}" for one, two in pairs if one != two]
+    if not told and stored == asked and stored.startswith("latin"):
+        return ["a Latin hypercube of another number of samples has none of these"]
+    if stored.count(CORRELATED) != asked.count(CORRELATED):
+        told.append(f"the {'asked' if CORRELATED in asked else 'stored'} ones alone are correlated")
+    return told or [f"drawn from other distributions: {', '.join(other)}"]
 
 
 def refuse_fewer(stored: int, asked: Scenario, store: str) -> None:

@@ -150,6 +150,7 @@ def run(
     path = None if store is None else results.stores.files.storage.absolute(store)
     if path is not None:
         grown.recover(path)
+        extending.refuse_other_worlds(path, scenario)
         extending.refuse_fewer(extending.worlds_in(path, scenario), scenario, path)
     before = extending.before(path, scenario, ready) if extend and path is not None else None
     announce(

@@ -23,19 +23,24 @@ _LINE = re.compile(r"^# worlds \d+ to \d+: (.+)$", re.MULTILINE)
 """The line that ``scenarios.uncertain.told_of`` writes into the text of worlds."""
 
 
+def way(text: str) -> str | None:
+    """Return how the worlds of a scenario's text were drawn: method, seed, correlation; None where it has none."""
+    found = _LINE.search(text)
+    return found and found[1]
+
+
 def differences(first: xr.Dataset, second: xr.Dataset, section: str) -> Iterator[Row]:
     """Compare how worlds were drawn, then the numbers in the worlds that both have; nothing where either has none.
 
     Worlds with the same method, seed, correlation and uncertain numbers are the same draws. Where a number differs
     in them, its distribution does; elsewhere medians and 90 % intervals are told, and no cause.
     """
-    found = [_LINE.search(str(d.attrs.get("scenario", ""))) for d in (first, second)]
-    if found[0] is None or found[1] is None or any(AXIS not in d.dims for d in (first, second)):
+    ways = [w for d in (first, second) if (w := way(str(d.attrs.get("scenario", "")))) is not None]
+    if len(ways) < 2 or any(AXIS not in d.dims for d in (first, second)):
         return
-    ways = found[0][1], found[1][1]
     alike = ways[0] == ways[1]
     if not alike:
-        yield Row(section, "how samples were drawn", *ways, "", ways)
+        yield Row(section, "how samples were drawn", *ways, "", (ways[0], ways[1]))
     counts = first.sizes[AXIS], second.sizes[AXIS]
     both = min(counts)
     names = [tuple(flat.of_rows(d, AXIS)) for d in (first, second)]

@@ -15,6 +15,7 @@ import results.stores.store
 from dse.sweeping import extending
 from dse.sweeping.points import chunk_work
 from results.stores import grown
+from results.stores.store import StoreError
 
 BASE: dict[str, Any] = {
     "model": "nbody",
@@ -142,6 +143,61 @@ def test_anything_else_is_refused_with_what_differs(
     same(before, dse.open(store).load())
     with pytest.raises(results.stores.store.StoreError, match="--extend keeps its points"):
         swept(LARGE, store)
+
+
+def worlds(**sampling: Any) -> dict[str, Any]:
+    return {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e9, "intensity": 4},
+        "uncertain": {
+            "machine.usable_power": {"uniform": ["150 W", "170 W"]},
+            "intensity": {"uniform": [2, 5]},
+            "sampling": {"samples": 8, "seed": 7, **sampling},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "why"),
+    [
+        ({}, {"seed": 8, "samples": 16}, "stored: sobol, seed 7; asked: sobol, seed 8"),
+        ({}, {"seed": 8, "samples": 4}, "stored: sobol, seed 7; asked: sobol, seed 8"),
+        ({}, {"method": "random"}, "stored: sobol, seed 7; asked: random, seed 7"),
+        ({"method": "latin"}, {"method": "latin", "samples": 9}, "a Latin hypercube of another number"),
+        ({}, {"correlation": [["machine.usable_power", "intensity", 0.5]]}, "the asked ones alone are corr"),
+    ],
+)
+def test_worlds_drawn_otherwise_are_refused_with_the_cause(first: Any, then: Any, why: str, tmp_path: Path):
+    dse.uncertainty(worlds(**first), tmp_path / "w.zarr")
+    with pytest.raises(StoreError) as refused:
+        dse.uncertainty(worlds(**then), tmp_path / "w.zarr")
+    assert why in str(refused.value)
+    assert "not asked for any more" not in str(refused.value)
+
+
+def test_worlds_of_a_changed_machine_file_are_refused_by_its_name(tmp_path: Path):
+    file, asked = tmp_path / "m.toml", tmp_path / "q.toml"
+    made = """
+[parameters]
+time_per_flop = "1 ps/flop"
+time_per_byte = "4 ps/byte"
+energy_per_flop = "30 pJ/flop"
+energy_per_byte = "200 pJ/byte"
+constant_power = "100 W"
+usable_power = { value = "160 W", source = "ours", interval = ["150 W", "LAST W"] }
+"""
+    asked.write_text(
+        'model = "roofline"\nmachine = "./m.toml"\n[given]\nflops = 1e9\nintensity = 4\n'
+        '[uncertain]\n"machine.usable_power" = { from = "machine" }\nsampling = { samples = 8 }\n'
+    )
+    file.write_text(made.replace("LAST", "170"))
+    dse.uncertainty(asked, tmp_path / "w.zarr")
+    file.write_text(made.replace("LAST", "180"))
+    with pytest.raises(StoreError) as refused:
+        dse.uncertainty(asked, tmp_path / "w.zarr")
+    assert "drawn from other distributions: machine.usable_power" in str(refused.value)
+    assert "./m.toml has changed since" in str(refused.value)
 
 
 def test_an_unfinished_sweep_is_extended_by_what_it_has(
