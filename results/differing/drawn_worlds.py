@@ -40,7 +40,7 @@ def differences(first: xr.Dataset, second: xr.Dataset, section: str) -> Iterator
         return
     alike = ways[0] == ways[1]
     if not alike:
-        yield Row(section, "how samples were drawn", *ways, "", (ways[0], ways[1]))
+        yield Row(section, "how samples were drawn", ways[0], ways[1], "", (ways[0], ways[1]))
     counts = first.sizes[AXIS], second.sizes[AXIS]
     both = min(counts)
     names = [tuple(flat.of_rows(d, AXIS)) for d in (first, second)]

@@ -25,6 +25,7 @@ from solvers.sampling.trials import MOST_TIGHTENED, WORST_GOAL, Design, Designs,
 
 TRIALS = Search().trials
 MOST_POPULATION = 50
+MOST_CONTINUED = 2
 TIGHTENED_STARTS = 3
 WORST_SCORE = 1e290
 """The score of a design that breaks a limit, for a sampler that knows no limits: more than any that breaks none."""
@@ -47,7 +48,8 @@ class Found:
 
     ``trials``: designs tried; ``failed``: those of them that the model could not be evaluated at, ``failure``:
     why, for one of these. ``empty``: intervals prove that no design meets all limits. ``others``: with which other
-    samplers and seeds the study was searched before.
+    samplers and seeds the study was searched before. ``continued``: after how many trials later commands went on with
+    it. ``best``: what a study keeps of local searches. ``idle``: workers that were asked for and not needed.
     """
 
     search: Search
@@ -58,6 +60,9 @@ class Found:
     failure: str = ""
     empty: bool = False
     others: tuple[str, ...] = ()
+    continued: tuple[int, ...] = ()
+    best: Tried | None = None
+    idle: int = 0
 
     @property
     def solver(self) -> str:
@@ -70,7 +75,13 @@ class Found:
         text = f"{self.trials} trials of {self.solver}, seed {self.search.seed}"
         if self.others:
             text += f", begun with {' and '.join(self.others)}"
-        if self.search.workers > 1:
+        if self.continued:
+            times = f"{len(self.continued)} times, the last " if len(self.continued) > MOST_CONTINUED else ""
+            after = self.continued[-1:] if times else self.continued
+            text += f", continued {times}after {' and '.join(map(str, after))}"
+        if self.idle:
+            text += f", in one process ({self.idle} workers would take longer to share them)"
+        elif self.search.workers > 1:
             text += f", {self.search.workers} workers (whose order chance decides)"
         if self.failed:
             text += f"; the model failed at {self.failed} of them ({self.failure})"
@@ -174,13 +185,13 @@ def read(designs: Designs, asked: Search, study: optuna.Study) -> Found:
     failures: list[str] = []
     done = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
     for number, trial in enumerate(done):
-        violation = _violation(trial)
+        missed = violation(trial)
         failures += [str(trial.user_attrs[FAILURE])] if FAILURE in trial.user_attrs else []
-        if violation > 0 and (held or (nearest and nearest.score.violation <= violation)):
+        if missed > 0 and (held or (nearest and nearest.score.violation <= missed)):
             continue
         goals = tuple(trial.values) if designs.question.objectives else ()
-        tried = Tried(designs.design(trial.params), Score(violation, goals), number)
-        if violation > 0:
+        tried = Tried(designs.design(trial.params), Score(missed, goals), number)
+        if missed > 0:
             nearest = tried
         else:
             held.append(tried)
@@ -188,7 +199,8 @@ def read(designs: Designs, asked: Search, study: optuna.Study) -> Found:
     return Found(asked, tuple(held), None if held else nearest, len(done), len(failures), why)
 
 
-def _violation(trial: optuna.trial.FrozenTrial) -> float:
+def violation(trial: optuna.trial.FrozenTrial) -> float:
+    """Return the violation that a trial was told with."""
     if LIMITS in trial.constraints:
         return float(trial.constraints[LIMITS])
     value = abs(float(trial.values[0]))
@@ -214,6 +226,8 @@ def _best_different_designs(found: Found, most: int) -> list[Tried]:
 
 def polished(question: Question, found: Found) -> Tried | None:
     """Return the best of what a local search makes of the best designs, or of the one that comes nearest."""
+    if found.best is not None:
+        return found.best
     # with many decided numbers a local search takes its time
     most = TIGHTENED_STARTS if len(question.decide) <= MOST_TIGHTENED else 1
     starts = _best_different_designs(found, most) or ([found.nearest] if found.nearest is not None else [])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,15 @@ from results.stores import identities
 from scenarios.question import Question, Search
 from solvers.sampling import sampler
 from solvers.sampling.databases import PACE, Pace, StudyError, connected, first_line, heard_of
-from solvers.sampling.sampler import Found
+from solvers.sampling.sampler import Found, Tried
 from solvers.sampling.trials import Designs, UnreadableState, score
 
 QUESTION, MADE_BY, SCENARIO, TITLE = "dse:question", "dse:version", "dse:scenario", "dse:title"
-SEARCHED_BY = "dse:searched by"
+SEARCHED_BY, CONTINUED, BEST = "dse:searched by", "dse:continued after", "dse:best"
+SHARED_SECONDS, TIMED_SECONDS = 0.05, 1.0
+"""What it takes to share a trial among processes in a file, and for how long trials are timed before they are."""
+AGAIN_SECONDS = 1.0
+"""For how long the trials of a study are evaluated again before it is continued; at least two are."""
 GOALS_AGREE = 1e-9
 LOOK_EVERY = 0.1
 State = optuna.trial.TrialState
@@ -38,22 +43,50 @@ def search(question: Question, asked: Search) -> Found:
     """
     if not asked.storage and asked.workers == 1:
         return sampler.search(question, asked)
-    if asked.storage:
-        return _continued_study(question, asked)
-    with tempfile.TemporaryDirectory() as folder:
-        found = _continued_study(question, replace(asked, storage=str(Path(folder) / "study.db")))
-    return replace(found, search=asked)
-
-
-def _continued_study(question: Question, asked: Search) -> Found:
     designs = Designs(question)
     if designs.empty:
         return Found(asked, empty=True)
-    with sampler.quiet(), reporting(None, "trial") as report:
+    with sampler.quiet():
+        return _continued_study(designs, asked) if asked.storage else _unkept_study(designs, asked)
+
+
+def _unkept_study(designs: Designs, asked: Search) -> Found:
+    """Search by several processes where trials take long enough to be shared, and by this one alone elsewhere."""
+    alone = replace(asked, workers=1)
+    evaluate, times = sampler.objective(designs, alone), list[float]()
+
+    def timed(trial: optuna.Trial) -> float | tuple[float, ...]:
+        begun = time.perf_counter()
+        found = evaluate(trial)
+        times.append(time.perf_counter() - begun)
+        return found
+
+    def stop_where_slow(study: optuna.Study, _: Any) -> None:
+        if sum(times) >= max(TIMED_SECONDS, SHARED_SECONDS * len(times)):
+            study.stop()
+
+    study = optuna.create_study(
+        directions=sampler.directions(designs.question), sampler=sampler.made(alone, 0, 0)
+    )
+    study.optimize(timed, n_trials=asked.trials, callbacks=[stop_where_slow])
+    if finished(study) >= asked.trials:
+        return replace(sampler.read(designs, alone, study), idle=asked.workers)
+    with tempfile.TemporaryDirectory() as folder:
+        shared = replace(asked, storage=str(Path(folder) / "study.db"))
+        return replace(_continued_study(designs, shared, study.get_trials()), search=asked)
+
+
+def _continued_study(
+    designs: Designs, asked: Search, begun: Sequence[optuna.trial.FrozenTrial] = ()
+) -> Found:
+    """Search in a database; ``begun``: trials that a new study begins with."""
+    with reporting(None, "trial") as report:
         study, storage = opened(designs, asked)
-        searched_by = list(study.user_attrs.get(SEARCHED_BY, []))
-        if sampler.by(asked) not in searched_by and finished(study) < asked.trials:
-            study.set_user_attr(SEARCHED_BY, [*searched_by, sampler.by(asked)])
+        if (before := finished(study)) < asked.trials:
+            _note(study, SEARCHED_BY, sampler.by(asked))
+            if before:
+                _note(study, CONTINUED, before)
+        study.add_trials(begun)
 
         def is_done() -> bool:
             report(min(done := finished(study), asked.trials), asked.trials)
@@ -63,18 +96,50 @@ def _continued_study(question: Question, asked: Search) -> Found:
             if asked.workers > 1:
                 from solvers.sampling import study_workers
 
-                study_workers.run(question, asked, is_done)
+                study_workers.run(designs.question, asked, is_done)
             else:
                 study.sampler = sampler.made(asked, 0, len(study.get_trials(deepcopy=False)))
                 work(study, sampler.objective(designs, asked), asked.trials, is_done=is_done)
             _end_unfinished(study, storage)
             found = sampler.read(designs, asked, study)
-            return replace(found, others=tuple(t for t in searched_by if t != sampler.by(asked)))
+            return replace(
+                found,
+                others=tuple(t for t in study.user_attrs.get(SEARCHED_BY, ()) if t != sampler.by(asked)),
+                continued=tuple(study.user_attrs.get(CONTINUED, ())),
+                best=_best_kept(study, designs, found),
+            )
         except UnreadableState as problem:
             raise StudyError(f"{asked.storage}: the study {asked.study!r}: {problem}") from problem
         finally:
             storage.remove_session()
             storage.engine.dispose()
+
+
+def _note(study: optuna.Study, name: str, entry: str | int) -> None:
+    """Add an entry to a list that a study keeps, unless it is there."""
+    if entry not in (there := list(study.user_attrs.get(name, []))):
+        study.set_user_attr(name, [*there, entry])
+
+
+def _best_kept(study: optuna.Study, designs: Designs, found: Found) -> Tried | None:
+    """Return the best that local searches have made of a study, in this command or before, and keep it there.
+
+    What they begin with changes with each trial, so that without it more trials might give a worse answer.
+    """
+    if len(designs.question.objectives) > 1:
+        return None
+    best = sampler.polished(designs.question, found)
+    if kept := study.user_attrs.get(BEST):
+        try:
+            design = designs.of_values(kept)
+        except (KeyError, TypeError, ValueError) as problem:
+            raise UnreadableState("its best design is none of this question") from problem
+        before = Tried(design, score(design))
+        if best is None or sampler.rank(before) < sampler.rank(best):
+            return before
+    if best is not None and best.score.violation <= 0 and not designs.question.model.black_box:
+        study.set_user_attr(BEST, {**best.design.chosen, **best.design.x})
+    return best
 
 
 def opened(designs: Designs, asked: Search) -> tuple[optuna.Study, optuna.storages.RDBStorage]:
@@ -124,18 +189,31 @@ def _mark_study(study: optuna.Study, designs: Designs, asked: Search) -> None:
 
 
 def _still_true(study: optuna.Study, designs: Designs, otherwise: str) -> None:
-    """Evaluate the first and the last trial again: a user's own model may have changed since."""
+    """Evaluate trials again, as a user's own model may have changed: the first, the last, and others for a while."""
     if not designs.question.objectives:
         return
     done = study.get_trials(deepcopy=False, states=(State.COMPLETE,))
-    for trial in {t.number: t for t in (*done[:1], *done[-1:])}.values():
+    since = time.monotonic()
+    for count, trial in enumerate(_spread(done)):
+        if count >= 2 and time.monotonic() - since >= AGAIN_SECONDS:
+            return
         if {k.name for k in designs.knobs} - set(trial.params):
             raise StudyError(otherwise)
         if sampler.FAILURE in trial.user_attrs or max(map(abs, trial.values)) >= sampler.WORST_SCORE:
             continue
-        pairs = zip(score(designs.design(trial.params)).goals, trial.values, strict=True)
-        if not all(math.isclose(a, b, rel_tol=GOALS_AGREE) for a, b in pairs):
+        again = score(designs.design(trial.params))
+        pairs = zip(again.goals, trial.values, strict=True)
+        alike = all(math.isclose(a, b, rel_tol=GOALS_AGREE) for a, b in pairs)
+        missed = again.violation, sampler.violation(trial)
+        if not alike or not math.isclose(*missed, rel_tol=GOALS_AGREE, abs_tol=GOALS_AGREE):
             raise StudyError(otherwise)
+
+
+def _spread(done: Sequence[optuna.trial.FrozenTrial]) -> list[optuna.trial.FrozenTrial]:
+    """Put the first trial and the last one in front, the others behind them in no order."""
+    inner = list(done[1:-1])
+    random.Random(0).shuffle(inner)
+    return [*done[:1], *done[1:][-1:], *inner]
 
 
 def identity(question: Question) -> str:

@@ -94,7 +94,10 @@ class Designs:
 
     def design(self, params: Mapping[str, Any]) -> Design:
         """Return the design that the values of a study's parameters stand for."""
-        values = {k.decision: k.decode(params[k.name]) for k in self.knobs}
+        return self.of_values({k.decision: k.decode(params[k.name]) for k in self.knobs})
+
+    def of_values(self, values: Mapping[str, Any]) -> Design:
+        """Return the design in which what is decided has these values."""
         chosen = {d.name: str(values[d.name]) for d in self.question.decide if d.choices is not None}
         key = tuple(chosen.values())
         if key not in self._left:

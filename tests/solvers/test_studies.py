@@ -38,6 +38,31 @@ def test_a_study_is_continued_and_its_trials_count(storage: str) -> None:
     assert again.variables == more.variables
 
 
+def test_a_study_that_is_continued_says_after_how_many_trials(storage: str) -> None:
+    told = [
+        dse.solve(NBODY, sampler="random", trials=n, seed=1, storage=storage, compare=False).certificate
+        for n in (4, 6, 6, 7, 9)
+    ]
+    assert "continued" not in told[0]
+    # another search than one of 6 trials at once
+    assert "6 trials of Optuna random, seed 1, continued after 4," in told[1]
+    assert told[2] == told[1]
+    assert "9 trials of Optuna random, seed 1, continued 3 times, the last after 7," in told[4]
+
+
+def test_more_trials_give_no_worse_an_answer(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = dse.solve(NBODY, sampler="random", trials=15, seed=1, storage=storage, compare=False)
+    # a local search from the starts of a longer study may end worse
+    monkeypatch.setattr(sampler, "_downhill", lambda start: start)
+    more = dse.solve(NBODY, sampler="random", trials=16, seed=1, storage=storage, compare=False)
+    assert more.objective == first.objective
+    assert more.variables == first.variables
+    # of a stranger's study it is data
+    kept(storage).set_user_attr(studies.BEST, {"processors": 3.0})
+    with pytest.raises(StudyError, match="its best design is none of this question"):
+        dse.solve(NBODY, sampler="random", trials=16, seed=1, storage=storage, compare=False)
+
+
 def test_the_same_seed_gives_the_same_study(tmp_path: Path) -> None:
     found = [
         dse.solve(NBODY, trials=10, seed=3, storage=str(tmp_path / name), compare=False)

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from dse.system.processes import environment
 from results.solution import Status
 from scenarios.question import Decision, Objective, Question, Search
 from solvers.sampling import databases, sampler, studies, study_workers
-from solvers.sampling.databases import Pace
+from solvers.sampling.databases import Pace, StudyError
 from solvers.sampling.trials import Designs
 
 
@@ -186,10 +187,35 @@ def test_a_killed_worker_loses_no_trial_in_postgresql(postgres: str, tmp_path: P
 
 
 @pytest.mark.slow
-def test_workers_share_a_study_that_nobody_keeps() -> None:
+def test_workers_share_a_study_that_nobody_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    # as if its trials took long
+    monkeypatch.setattr(studies, "TIMED_SECONDS", 0.0)
+    monkeypatch.setattr(studies, "SHARED_SECONDS", 0.0)
     found = dse.solve(NBODY, sampler="random", trials=20, workers=2, compare=False)
     assert found.status is Status.FEASIBLE
-    assert "2 workers" in found.certificate
+    assert "20 trials of Optuna random, seed 0, 2 workers (whose order chance decides)" in found.certificate
+
+
+def test_cheap_trials_are_not_shared(tmp_path: Path) -> None:
+    alone, shared = (
+        dse.solve(NBODY, sampler="random", trials=20, seed=3, workers=n, compare=False) for n in (1, 2)
+    )
+    assert shared.variables == alone.variables
+    assert "seed 3, in one process (2 workers would take longer to share them)" in shared.certificate
+
+
+@pytest.mark.parametrize("name", ["random", "CMA-ES"])
+def test_a_study_goes_on_from_trials_made_without_it(name: str, tmp_path: Path) -> None:
+    asked = Search(name, trials=12, storage=str(tmp_path / "study.db"))
+    designs = Designs(question(tmp_path))
+    with sampler.quiet():
+        begun = optuna.create_study(sampler=sampler.made(asked, 0, 0))
+        begun.optimize(sampler.objective(designs, asked), n_trials=8)
+        found = studies._continued_study(designs, asked, begun.get_trials())
+    kept_trials = kept(asked.storage).get_trials()
+    assert found.trials == len(kept_trials) == 12
+    assert [t.params for t in kept_trials[:8]] == [t.params for t in begun.get_trials()]
+    assert "continued" not in found.effort
 
 
 OWN = """
@@ -312,3 +338,19 @@ def test_many_make_a_database_at_the_same_moment(storage: str) -> None:
     assert refused == []
     for one in made:
         one.engine.dispose()
+
+
+def test_a_model_that_changed_in_a_corner_is_noticed(tmp_path: Path) -> None:
+    asked = Search("random", trials=9, seed=2, storage=str(tmp_path / "study.db"))
+    before = question(tmp_path)
+    with sampler.quiet():
+        assert studies.search(before, asked).trials == 9
+        sizes = [t.params["size"] for t in kept(asked.storage).get_trials()]
+
+        def changed(g: Any) -> dict[str, Any]:
+            found = before.model.equations(g)
+            return {"cost": found["cost"] + (1.0 if g.size == max(sizes[1:-1]) else 0.0)}
+
+        after = replace(before, model=replace(before.model, equations=changed))
+        with pytest.raises(StudyError, match="holds what the model no longer says"):
+            studies.search(after, replace(asked, trials=10))

@@ -25,7 +25,11 @@ _OPTIONS = (
         help="Keep its trials, and continue them: study.db, or postgresql://user@host/database.",
     ),
     click.option("--study", metavar="NAME", help='Name of the study in the storage (default "dse").'),
-    click.option("--workers", type=int, help="Processes that try designs at the same time (default 1)."),
+    click.option(
+        "--workers",
+        type=int,
+        help="Processes that try designs at the same time (default 1); they pay where a trial takes 0.05 s and more.",
+    ),
     click.option(
         "--compare/--no-compare",
         default=None,
