@@ -115,6 +115,9 @@ def _interval(q: Quantity, stated: Any, value: float | str, word_size: float | N
     # the ends of rates are those of times in the other order
     ends = stated[::-1] if all(is_inverse(end, q.unit) for end in stated) else stated
     low, high = (inside(q, _number(q, end, word_size)) for end in ends)
+    if low > high:
+        right = f"[{', '.join(repr(end) for end in reversed(stated))}]"
+        raise ValueError(f"interval of {q.name} = {stated!r} has its greatest end first; write {right}")
     if not low <= value <= high or math.isinf(high):
         raise ValueError(
             f"interval of {q.name}: its value {value:g} {q.unit} lies outside {low:g} to {high:g} {q.unit}"

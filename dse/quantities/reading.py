@@ -60,9 +60,12 @@ def to_si_or_inverse(value: float | str, unit: str, word_size: float | None = No
         return to_si(value, unit, word_size)
     except UnitError:
         inverse = is_inverse(value, unit)
-        number = to_si(value, inverse, word_size) if inverse else 0.0
-        if number <= 0:
+        if not inverse:
             raise
+        number = to_si(value, inverse, word_size)
+        if number <= 0:
+            text = f"{value!r} is not above 0, so that {kind(unit)} cannot be its reciprocal"
+            raise UnitError(text) from None
         return _finite_number(1.0 / number, repr(value))
 
 

@@ -29,6 +29,7 @@ from dse.sweeping.points import chunk_work
 from dse.sweeping.points.chunk_work import Ready
 from dse.sweeping.points.study import Finished, Study
 from dse.sweeping.targets import Target
+from dse.system.processes import WorkersLost
 from dse.system.progress import Report, announce, reporting
 from dse.system.records import dataclass
 from formulations.grids import over_grid
@@ -144,6 +145,8 @@ def run(
     """Compute the variables named in ``only`` (None: all) at every point of a grid; see ``sweep``."""
     if not grid.axes:
         raise _nothing_swept(scenario)
+    if client is not None and client.status in {"closed", "closing"}:
+        raise WorkersLost("the Dask client is closed: give one that is connected, or none")
     ready = chunk_work.of_scenario(scenario, grid, only, by, full=full)
     if ready.points is not None:
         ready.points.checked(scenario.file)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from distributed import Client, LocalCluster
 
+import dse
 from dse.cli import main
 from dse.sweeping.cluster import clusters
 from dse.sweeping.cluster.workers import WorkersLost
@@ -45,6 +47,19 @@ class Versions:
 def test_other_versions_are_named(scheduler: Any, worker: Any, said: str):
     with pytest.raises(WorkersLost, match=said):
         clusters.same_versions(Versions(scheduler, worker), "here")
+
+
+@pytest.mark.parametrize("fill", [dse.sweep, dse.evaluate])
+def test_a_closed_client_is_told_so(fill: Any, tmp_path: Path):
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        pass
+    axis = {"sweep": {"i": {"path": "intensity", "values": [1, 2]}}}
+    asked = {"model": "roofline", "machine": "gtx-titan-choi2014", "given": {"flops": 1e9}, **axis}
+    with pytest.raises(WorkersLost, match="the Dask client is closed"):
+        fill(asked, tmp_path / "s.zarr", client=client, progress=False)
 
 
 def test_a_patch_of_python_and_an_unknown_version_are_no_difference():

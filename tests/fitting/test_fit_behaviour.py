@@ -53,6 +53,11 @@ def test_coefficients_lie_in_their_intervals():
     assert np.mean(held) >= 0.9
 
 
+def test_a_coverage_near_all_of_the_runs_is_not_told_as_all_of_them():
+    made = fit_behaviour(runs(0, 60), "latency", "m, n, k", form=FORM, coverage=0.9995)
+    assert "99.95% of runs lie between" in str(made)
+
+
 def test_exact_runs_give_the_coefficients_exactly():
     made = fit_behaviour(runs(0, noise=0.0), "latency", "m, n, k", form=FORM)
     assert {e.name: e.value for e in made.estimates} == pytest.approx(TRUE, rel=1e-5)

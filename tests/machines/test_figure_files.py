@@ -52,6 +52,15 @@ SOURCES = FOLDER / "sources"
         ("[figures]\ncores = { value = 3, interval = [4] }", "is not \\[least, greatest\\]"),
         ('[figures]\nprocess = { value = "N7", interval = [4, 5] }', "is a text and has no interval"),
         ('[parameters]\nconstant_power = { value = "3 W", interval = ["4 W", "5 W"] }', "outside 4 to 5 W"),
+        (
+            '[parameters]\ntime_per_flop = { value = "1 TFLOPS", interval = ["2 TFLOPS", "0.5 TFLOPS"] }',
+            "has its greatest end first; write \\['0.5 TFLOPS', '2 TFLOPS'\\]",
+        ),
+        (
+            '[parameters]\nconstant_power = { value = "3 W", interval = ["4 W", "2 W"] }',
+            "has its greatest end first; write \\['2 W', '4 W'\\]",
+        ),
+        ('[parameters]\ntime_per_flop = "0 TFLOPS"', "'0 TFLOPS' is not above 0, so that a time per flop"),
     ],
 )
 def test_a_file_with_a_mistake_is_told_so(text: str, words: str, tmp_path: Path):

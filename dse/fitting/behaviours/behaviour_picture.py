@@ -55,7 +55,7 @@ def _against(axis: Axes, fit: Behaviour) -> None:
     measured, modelled = fit.measured[shown], fit.modelled[shown]
     ends = np.array([min(measured.min(), modelled.min()) / 1.2, max(measured.max(), modelled.max()) * 1.2])
     low, high = ends * fit.held.low, ends * fit.held.high
-    share = f"{fit.held.confidence:.0%} of runs held out"
+    share = f"{100 * fit.held.confidence:g}% of runs held out"
     axis.fill_betweenx(ends, low, high, color=GREY, alpha=0.25, linewidth=0, label=share)
     axis.loglog(ends, ends, color=GREY, linestyle="--", linewidth=1.5, label="model = measured")
     axis.loglog(measured, modelled, "o", color=BLUE, markersize=3, alpha=0.5, label="runs")

@@ -43,7 +43,9 @@ def text(fit: Behaviour) -> str:
         for d in held.deciles
     ]
     worst = (_run_row(fit, i) for i in fit.worst())
-    interval = f"{held.confidence:.0%} of runs lie between {held.low:.3g} and {held.high:.3g} of the model"
+    interval = (
+        f"{100 * held.confidence:g}% of runs lie between {held.low:.3g} and {held.high:.3g} of the model"
+    )
     lines += [
         f"error on runs held out ({held.split}): mean {held.mean:.2%}, median {held.median:.2%}, "
         f"greatest {held.greatest:.2%}",

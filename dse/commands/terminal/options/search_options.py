@@ -28,7 +28,7 @@ _OPTIONS = (
     click.option(
         "--workers",
         type=int,
-        help="Processes that try designs at the same time (default 1); they pay where a trial takes 0.05 s and more.",
+        help="Processes that try designs at the same time (default 1); for trials of 0.05 s and more.",
     ),
     click.option(
         "--compare/--no-compare",
