@@ -167,7 +167,7 @@ def _searched_values(questions: Sequence[Scenario], asked: Range) -> dict[str, A
         raise _mistake(questions[0].file, "--from and --to go together", "give both, or an axis in the file")
     if asked.start is not None and asked.stop is not None:
         start, stop = _float_or_text(asked.start), _float_or_text(asked.stop)
-        return _spread(start, stop, asked.points or RANGE_POINTS)
+        return _values_between(start, stop, asked.points or RANGE_POINTS)
     for q in questions:
         for axis, entry in q.sweep.items():
             if (entry.path or "").removeprefix("given.") != asked.path.removeprefix("given."):
@@ -178,12 +178,14 @@ def _searched_values(questions: Sequence[Scenario], asked: Range) -> dict[str, A
             values = sorted(float(v) for v in found.values)
             if asked.points is None:
                 return {"values": values}
-            return _spread(values[0], values[-1], asked.points, even=spaced(values) == EVENLY)
+            return _values_between(values[0], values[-1], asked.points, even=spaced(values) == EVENLY)
     right = f"give --from and --to, or a file an axis with path = {shown(asked.path)}"
     raise _mistake(questions[0].file, f"{asked.path} has no range", right)
 
 
-def _spread(start: float | str, stop: float | str, points: int, *, even: bool = False) -> dict[str, Any]:
+def _values_between(
+    start: float | str, stop: float | str, points: int, *, even: bool = False
+) -> dict[str, Any]:
     """Return values between two ends as an axis of a file says them: by ratio where they can be, unless ``even``."""
     even = even or any(_negative(x) for x in (start, stop))
     return {"start": start, "stop": stop, "num": points, "spacing": "linear" if even else "log"}

@@ -25,7 +25,7 @@ EQUAL_WITHIN = 1e-9
 EVENLY, BY_RATIO = "evenly", "evenly by ratio"
 NO_NUMBER = frozenset({"infeasible", "error", "unbounded"})
 WHERE_COMPARABLE = "at which it has an order"
-FEW = 3
+PLACES_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Curve:
         ]
         if not at:
             return []
-        few = ", ".join(self._value(v) for v in at[:FEW]) + (", …" if len(at) > FEW else "")
+        few = ", ".join(self._value(v) for v in at[:PLACES_TOLD]) + (", …" if len(at) > PLACES_TOLD else "")
         return [f"{self.name} has no order where it is undefined, or infinite for more than one: at {few}"]
 
     def _told(self, c: Crossing) -> list[str]:

@@ -15,7 +15,7 @@ from results.stores.store import StoreError
 BUSY_SECONDS = 60.0
 RETRIES = 3
 MADE_AT_ONCE = 20
-PAUSE = 0.1
+PAUSE_WHILE_MADE = 0.1
 TABLES = frozenset({"studies", "version_info"})
 """The tables that Optuna makes first."""
 
@@ -83,7 +83,7 @@ def _made(where: str, options: dict[str, Any], pace: Pace) -> optuna.storages.RD
             made_by_another = isinstance(problem, sqlalchemy.exc.IntegrityError)
             if not left or not (made_by_another or "already exists" in str(problem)):
                 raise
-            time.sleep(PAUSE)
+            time.sleep(PAUSE_WHILE_MADE)
     raise AssertionError("the last try returns or raises")
 
 

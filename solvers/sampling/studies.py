@@ -194,7 +194,7 @@ def _still_true(study: optuna.Study, designs: Designs, otherwise: str) -> None:
         return
     done = study.get_trials(deepcopy=False, states=(State.COMPLETE,))
     since = time.monotonic()
-    for count, trial in enumerate(_spread(done)):
+    for count, trial in enumerate(_ends_first(done)):
         if count >= 2 and time.monotonic() - since >= AGAIN_SECONDS:
             return
         if {k.name for k in designs.knobs} - set(trial.params):
@@ -209,7 +209,7 @@ def _still_true(study: optuna.Study, designs: Designs, otherwise: str) -> None:
             raise StudyError(otherwise)
 
 
-def _spread(done: Sequence[optuna.trial.FrozenTrial]) -> list[optuna.trial.FrozenTrial]:
+def _ends_first(done: Sequence[optuna.trial.FrozenTrial]) -> list[optuna.trial.FrozenTrial]:
     """Put the first trial and the last one in front, the others behind them in no order."""
     inner = list(done[1:-1])
     random.Random(0).shuffle(inner)
