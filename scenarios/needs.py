@@ -6,10 +6,13 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from dse.models.model import MACHINE_PREFIX
 from dse.quantities import Quantity
+from scenarios.define.composed import optional_users
 from scenarios.language import axis_slots
 from scenarios.language.axis_slots import Slot
 from scenarios.language.errors import shown
+from scenarios.language.reading import Reader
 from scenarios.language.schema import Shape
 from scenarios.names import Roles
 
@@ -53,8 +56,12 @@ def needed(shape: Shape, roles: Roles, rows: Rows = NO_ROWS) -> dict[str, str]:
 
 
 def partless(shape: Shape, roles: Roles) -> None:
-    """Note what the file says of inputs that the chosen texts leave without a part."""
+    """Note what the file says of machine parameters without an effect, and of inputs that chosen texts leave idle."""
     reader, unused = roles.reader, roles.reader.model.unused
+    for name, why in without_effect(reader).items():
+        for key in _keys_that_change(shape, roles, name):
+            wrong = f"{name} has no effect: {why}"
+            reader.findings.add(key, wrong, "leave it out, or take out what stands in its place")
     if unused is None:
         return
     every = [(choices, unused(choices)) for choices in _combinations(shape, roles)]
@@ -70,6 +77,23 @@ def partless(shape: Shape, roles: Roles) -> None:
         told = " and ".join(f"{n} = {shown(without[0][n])}" for n in telling or without[0])
         wrong = f"{name} is not used with {told}"
         reader.findings.add(places[0], wrong, "leave it out, or choose otherwise")
+
+
+def without_effect(reader: Reader) -> dict[str, str]:
+    """Return the machine parameters that nothing here depends on, by their names in a question, each with why."""
+    model = reader.model
+    idle = {n: why for n, why in model.partless.items() if not optional_users(model, n)}
+    return {MACHINE_PREFIX + n: why for n, why in idle.items()}
+
+
+def _keys_that_change(shape: Shape, roles: Roles, name: str) -> list[str]:
+    """Return the keys at which the file itself gives a machine parameter another value."""
+    table = shape.machine if isinstance(shape.machine, Mapping) else {}
+    spreads = shape.uncertain.spreads if shape.uncertain is not None else {}
+    found = [name] if name.removeprefix(MACHINE_PREFIX) in table else []
+    found += [f"define.{name}"] if name in shape.define else []
+    found += [f"uncertain.{name}"] if name in spreads else []
+    return found + _keys_that_name(shape, roles, name)
 
 
 def _matters(

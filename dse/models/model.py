@@ -90,6 +90,7 @@ class Model:
     returns the model of this question. It raises ValueError ("wrong; right") if they cannot be combined.
     ``spared``: machine parameters that a question does without which asks for no metric that needs them, if its
     machine lacks one of them.
+    ``partless``: machine parameters that have no effect in this question, each with why.
     ``hardware``: what a run keeps busy, from which its cost and its carbon follow (``dse.models.shared.economics``);
     empty: not declared. ``valid``: the range in which the model was derived, as limits that apply only if a
     question asks for it (``dse.models.shared.validity``); each has the name of a metric that is a ratio <= 1 inside.
@@ -120,6 +121,7 @@ class Model:
     further: tuple[str, ...] = ()
     extend: Callable[[Model, frozenset[str]], Model] | None = None
     spared: Spared | None = None
+    partless: Mapping[str, str] = field(default_factory=dict)
     hardware: tuple[Held, ...] = ()
     valid: tuple[ModelLimit, ...] = ()
     start: Start | None = field(default=None, compare=False)

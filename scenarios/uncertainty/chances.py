@@ -143,7 +143,9 @@ def _uncertain_names(shape: Shape, roles: Roles, place: Place) -> Iterator[str]:
             reader.findings.add(key, "only intervals of a machine are taken all together", right)
         elif not any(known_spreads.stated(shape, roles, place)):
             right = "`dse fit` writes a machine file with intervals; or give each number a distribution"
-            reader.findings.missing(key, "no interval of a parameter of this machine is known", right)
+            reader.findings.missing(
+                key, "no interval of a parameter of this machine that has an effect here is known", right
+            )
 
 
 def _every(shape: Shape, roles: Roles, place: Place) -> tuple[str, ...]:
@@ -294,9 +296,12 @@ def _unsound(kind: str, numbers: tuple[float, ...]) -> str:
 
 
 def _cut_at_domain(reader: Reader, key: str, found: Marginal, q: Quantity) -> Marginal | None:
-    """Return a distribution cut at the domain of its quantity; None, and a mistake noted, where that cuts too much."""
-    made = replace(found, low=q.minimum, high=q.maximum)
-    cut = made.outside()
+    """Return a distribution cut at the domain of its quantity; None, and a mistake noted, where that cuts too much.
+
+    What is cut already counts for nothing.
+    """
+    made = replace(found, low=max(found.low, q.minimum), high=min(found.high, q.maximum))
+    cut = made.outside() - found.outside()
     if cut <= MOST_CUT:
         return made
     ends = f"{show(q.minimum, q.unit)} to {show(q.maximum, q.unit)}" if q.maximum < math.inf else ""

@@ -16,6 +16,7 @@ from scenarios.distributions import MOST_CUT, Marginal
 from scenarios.language.errors import shown
 from scenarios.language.schema import Shape
 from scenarios.names import Roles
+from scenarios.needs import without_effect
 from scenarios.places import Place
 
 SOURCES = ("machine", "residuals")
@@ -30,9 +31,7 @@ def read(
 ) -> Marginal | None:
     """Return the distribution that a machine file or a fitted model states; None, and a mistake noted, without one.
 
-    An interval of a fit with its confidence is that of a normal distribution where it is even and far from 0, else of
-    a lognormal one with the fitted value as its median; an interval between whose ends a source leaves a value open is
-    that of a uniform one. Residuals are those of runs held out: measured/modelled, a factor.
+    Intervals are read by ``of_interval``. Residuals are those of runs held out: measured/modelled, a factor.
     """
     add = roles.reader.findings.add
     if origin == "residuals":
@@ -61,13 +60,21 @@ def read(
 
 
 def of_interval(value: float, ends: tuple[float, float], confidence: float | None) -> Marginal:
-    """Return the distribution of a value that is known between two ends, with a confidence (None: for sure)."""
+    """Return the distribution of a value that is known between two ends, with a confidence (None: for sure).
+
+    An interval between whose ends a source leaves a value open is that of a uniform distribution. One of a fit, with
+    its confidence, is that of a normal one where it is even and far from 0, else of a lognormal one with the fitted
+    value as its median. Where it begins at 0, which the fit cannot pass, it is that of a normal one cut there; but
+    where the value lies beyond its middle, it is a bound that no run comes up to, and all below fits as well: uniform.
+    """
     low, high = ends
-    if confidence is None:
+    if confidence is None or (low == 0 and value > high / 2):
         return Marginal("uniform", (low, high))
     from scipy.special import ndtr, ndtri
 
     reach = float(ndtri((1 + confidence) / 2))
+    if low == 0:
+        return Marginal("normal", (value, (high - value) / reach), low=low)
     deviation = (high - low) / 2 / reach
     even = abs((high - value) - (value - low)) <= _EVEN * (high - low)
     if value <= 0 or (even and float(ndtr(-value / deviation)) <= MOST_CUT):
@@ -76,8 +83,8 @@ def of_interval(value: float, ends: tuple[float, float], confidence: float | Non
 
 
 def stated(shape: Shape, roles: Roles, place: Place) -> Iterator[str]:
-    """Go through the machine parameters that have an interval and no other role: what "machine.*" stands for."""
-    taken = {*roles.decide, *roles.swept, *shape.define}
+    """Go through what "machine.*" stands for: machine parameters with an interval, an effect, and no other role."""
+    taken = {*roles.decide, *roles.swept, *shape.define, *without_effect(roles.reader)}
     for name in roles.reader.parameters:
         if not name.startswith(MACHINE_PREFIX) or name in taken or name.endswith(".word_size"):
             continue

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from dse.quantities import plural, show
+from scenarios.distributions import MOST_CUT
 from scenarios.uncertainty.worst_cases import without_samples
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def distribution(of: Marginal, unit: str) -> str:
             f"{word} {show(v, '' if (of.kind, i) in _PLAIN else unit)}"
             for i, (word, v) in enumerate(zip(_NAMES[of.kind], of.numbers, strict=True))
         ]
+        told += [f"cut at {show(of.low, unit)}"] if of.outside() > MOST_CUT else []
         return f"{of.kind}: {', '.join(told)}"
     if of.kind == "values":
         listed = list(zip(of.numbers, of.weights, strict=True))

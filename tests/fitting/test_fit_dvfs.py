@@ -1,6 +1,7 @@
 """The DVFS fit finds the constants behind runs, says how sure it is, and what runs are missing."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -220,3 +221,33 @@ def test_counters_of_a_profiler_are_counts(circuit: dict[str, float], dvfs_runs:
     assert "bytes needs the counters fb_subp1_read_sectors as well" in refusal(counted)
     assert all(c.why and c.weight > 0 for c in counters())
     assert {c.count for c in counters()} <= set(KINDS)
+
+
+def test_what_a_fitted_machine_costs_follows_from_its_constants(
+    circuit: dict[str, float], dvfs_runs: Make, tmp_path: Path
+):
+    """A constant that is changed, or drawn from its interval, changes the energy by what it adds by hand."""
+    fit = dse.fit(dvfs_runs(circuit, 0), "dvfs", folds=2)
+    file = str(fit.save(tmp_path / "board.toml"))
+    first = fit.settings[0]
+    question = {
+        "model": "dvfs",
+        "machine": file,
+        "given": {
+            "phases": [{"name": "a", "flops": 1e11, "times": [1.0] * len(fit.settings)}],
+            "setting.a": 1,
+        },
+    }
+    nominal = dse.solve(question).metrics["energy"]
+    assert nominal == pytest.approx(
+        1e11 * first.derived["energy_per_flop"] + first.derived["constant_power"], rel=1e-9
+    )
+    changed = dse.solve({**question, "machine": {"base": file, "capacitance_per_flop": 1e-10}})
+    more = 1e11 * (1e-10 - fit.values["capacitance_per_flop"]) * first.measured["core_voltage"] ** 2
+    assert changed.metrics["energy"] == pytest.approx(nominal + more, rel=1e-9)
+    name = "machine.capacitance_per_flop"
+    worlds = dse.uncertainty({**question, "uncertain": {name: {"from": "machine"}}}, samples=64)
+    spread = float(worlds.samples["energy"].std())
+    p = fit["capacitance_per_flop"]
+    wanted = 1e11 * (p.high - p.low) / 2 / 1.96 * first.measured["core_voltage"] ** 2
+    assert spread == pytest.approx(wanted, rel=0.1)

@@ -12,6 +12,7 @@ import pytest
 from dvfs_phases import CASE, CLOSE, JETSON, KINDS, SIX, by_hand, run
 
 import dse
+import scenarios
 
 # the questions
 
@@ -141,3 +142,45 @@ def test_the_least_energy_of_a_period_with_a_stated_idle_power():
     found = dse.solve(source)
     assert found.status == "optimal"
     assert found.objective == pytest.approx(least, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (
+            {"machine": {"base": "jetson-tk1-choi2016", "capacitance_per_byte": 1e-10}},
+            "machine.capacitance_per_byte",
+        ),
+        ({"machine": {"base": "jetson-tk1-choi2016", "other_power": 1.0}}, "machine.other_power"),
+        ({"uncertain": {"machine.other_power": {"uniform": [0, 1]}}}, "uncertain.machine.other_power"),
+        ({"decide": {"machine.other_power": {"min": 0.1, "max": 1}}}, "decide.machine.other_power"),
+        ({"define": {"machine.other_power": "2 W"}}, "define.machine.other_power"),
+        (
+            {"sweep": {"p": {"path": "machine.other_power", "values": [1.0, 2.0]}}},
+            "sweep.p.path",
+        ),
+    ],
+)
+def test_a_constant_behind_costs_that_all_settings_state_is_refused(change: dict[str, Any], key: str):
+    """It would change nothing."""
+    question = {
+        "model": "dvfs",
+        "machine": "jetson-tk1-choi2016",
+        "given": {"phases": [{"name": "a", "bytes": 1e9, "times": [1.0] * 16}], "setting.a": 1},
+    }
+    with pytest.raises(
+        scenarios.ScenarioError, match="has no effect: every setting of the machine states"
+    ) as caught:
+        scenarios.load({**question, **change})
+    assert {p.key for p in caught.value.problems} == {key}
+
+
+def test_a_constant_counts_where_a_definition_reads_it_and_may_stand_for_what_no_phase_does():
+    machine = {"base": "jetson-tk1-choi2016", "other_power": 2.0, "capacitance_per_flop": 1e-10}
+    question = {
+        "model": "dvfs",
+        "machine": machine,
+        "given": {"phases": [{"name": "a", "bytes": 1e9, "times": [1.0] * 16}], "setting.a": 1},
+        "define": {"lost": "2 * machine.other_power"},
+    }
+    assert dse.solve(question).metrics["lost"] == 4.0

@@ -129,3 +129,35 @@ def test_a_fit_writes_what_an_uncertain_question_reads(tmp_path: Any) -> None:
     assert drawn == pytest.approx(
         pairs[frozenset(("machine.energy_per_byte", "machine.constant_power"))], abs=0.05
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "high", "below", "median"),
+    [
+        # not visible: 95 % of half a normal distribution lies below the bound, half of it below 0.6745 deviations
+        (0.0, 98e-12, 0.95, 98e-12 * 0.6745 / 1.96),
+        # hardly visible: the value 2 +- 3 that fits best, cut at 0, which it passes with probability 0.0957
+        (20e-12, 50e-12, 0.9724, 20e-12 * 1.0922),
+        # the greatest value that holds no run back, and none says less
+        (98e-12, 98e-12, 1.0, 49e-12),
+    ],
+)
+def test_an_interval_that_begins_at_0_is_a_distribution_from_0(
+    tmp_path: Any, value: float, high: float, below: float, median: float
+) -> None:
+    interval = f'interval = ["0 J/byte", "{high} J/byte"]'
+    entry = f'[parameters.energy_per_byte]\nvalue = "{value} J/byte"\n{interval}\n'
+    old = FITTED[FITTED.index("[parameters.energy_per_byte]") : FITTED.index("[parameters.constant_power]")]
+    (tmp_path / "my.toml").write_text(FITTED.replace(old, entry))
+    data = {
+        "model": "roofline",
+        "machine": str(tmp_path / "my.toml"),
+        "given": {"flops": 1e12, "intensity": 4},
+        "uncertain": {"machine.*": {"from": "machine"}},
+    }
+    found = uncertain_of(scenarios.load(data))
+    assert found is not None
+    drawn = draw(found, 4096)["machine.energy_per_byte"]
+    assert drawn.min() >= 0
+    assert (drawn <= high).mean() == pytest.approx(below, abs=0.002)
+    assert np.median(drawn) == pytest.approx(median, rel=0.02)

@@ -51,6 +51,7 @@ from dse.models.platforms.dvfs_phases import (
     counts,
     listed,
     machine,
+    without_effect,
 )
 from dse.models.shared import periods
 from dse.models.shared.families import choose, entry, only_expanded, row
@@ -327,6 +328,7 @@ def expand(parts: Parts) -> Model:
         equations=partial(equations, plan=asked),
         sums=_dvfs_sums(asked, parts.asked),
         hardware=(held("processor", time=periods.kept_for(parts.asked)),),
+        partless=without_effect(asked),
         unknowns=_unknown_settings(own),
         structure=None,
         expand=None,
