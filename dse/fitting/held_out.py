@@ -49,7 +49,12 @@ class HeldOut:
 
     def quantiles(self) -> tuple[float, ...]:
         """Return evenly spaced quantiles of the residuals, from the least to the greatest."""
-        return tuple(np.quantile(self.residuals, np.linspace(0, 1, QUANTILES)).tolist())
+        return quantiles(self.residuals)
+
+
+def quantiles(residuals: Array) -> tuple[float, ...]:
+    """Return evenly spaced quantiles of log(measured/modelled) as a model file has them, from least to greatest."""
+    return tuple(np.quantile(residuals, np.linspace(0, 1, QUANTILES)).tolist())
 
 
 def folds(groups: Indices, count: int = FOLDS, seed: int = 0) -> Indices:

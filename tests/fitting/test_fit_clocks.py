@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import dse
+import scenarios
 from dse.fitting import FittingError
+from scenarios.uncertain import draw, uncertain_of
 
 TRUE = {"fixed_time": 0.4, "cycles": 1.1e9, "fixed_power": 60.0, "clock_power": 40.0, "clock_exponent": 2.4}
 CLOCKS = np.repeat(np.arange(0.5, 2.01, 0.1), 3)
@@ -61,9 +63,27 @@ def test_the_model_file_answers_which_clock_takes_least_energy(tmp_path: Path):
     )
     assert answer.objective == pytest.approx(energy.min(), rel=1e-6)
     assert answer.variables["core_frequency"] == pytest.approx(f[energy.argmin()] * 1e9, rel=1e-3)
+    (told,) = [n for n in found.notes if n.startswith("least energy")]
+    assert f"at {answer.variables['core_frequency'] / 1e6:.1f} MHz" in told
     assert "convex in log variables" in answer.certificate
     fast = dse.solve({"model": str(path), **goal, "limits": {"time": {"max": "1 s"}}})
     assert fast.metrics["time"] == pytest.approx(1.0, rel=1e-6)
+
+
+def test_the_errors_of_the_time_are_a_distribution(tmp_path: Path):
+    """[uncertain] error = { from = "residuals" }: measured/modelled of runs held out, 2 % of noise."""
+    path = dse.fit(runs(1), "dvfs").save(tmp_path / "kernel.toml")
+    question = {
+        "model": str(path),
+        "given": {"error": 1, "core_frequency": 1e9},
+        "define": {"measured_time": "time * error"},
+        "uncertain": {"error": {"from": "residuals"}},
+    }
+    found = uncertain_of(scenarios.load(question))
+    assert found is not None
+    drawn = np.log(draw(found, 4096)["error"])
+    assert drawn.std() == pytest.approx(0.02, rel=0.3)
+    assert abs(drawn.mean()) < 0.005
 
 
 def test_a_model_file_has_one_kernel(tmp_path: Path):

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dse.fitting.errors import FittingError
+from dse.fitting.held_out import quantiles
 from dse.models.described import model_text
 from dse.models.described.fitted import POSYNOMIAL, Column, Derived, Fitted, Term
 from dse.version import VERSION
@@ -59,6 +62,7 @@ def model_file(fit: Fit) -> str:
                 "runs": errors.runs,
                 "split": split.removeprefix("time of "),
             },
+            residuals=quantiles(-np.log1p(fit.runs.held["time"])),
             notes=" ".join(f"{n[:1].upper()}{n[1:]}." for n in (fit.method, *fit.remarks)),
         )
     )

@@ -50,7 +50,6 @@ _STEPS, _REFINED, _SCANNED, _GOLDEN = 32, 5, 12, 40
 _SPREAD = 2.0
 _CLOCK_FOLDS = 10
 _VAGUE = 0.5
-_ALONG = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,10 @@ def fit(runs: Measurements, name: str, date: str, confidence: float) -> Fit:
         parameters=tuple(parameters),
         errors={k: errors(modelled[k], measured[k]) for k in modelled},
         runs=Runs(
-            {**measured, "clock": runs.numbers[CLOCK]}, modelled, tuple(_kernel_and_memory_clock(runs))
+            {**measured, "clock": runs.numbers[CLOCK]},
+            modelled,
+            tuple(_kernel_and_memory_clock(runs)),
+            held=held,
         ),
         validation={f"{k} of runs held out, {folds} folds": summary(v) for k, v in held.items()},
         notes=tuple(notes),
@@ -290,11 +292,15 @@ def _reach_of_power(kernel: _Kernel, found: _Found, confidence: float) -> Array:
 
 def _least_energy(kernel: _Kernel, found: _Found) -> str:
     """Say at which clock of the measured range the model takes least energy."""
-    along = np.geomspace(kernel.clock.min(), kernel.clock.max(), _ALONG)
-    energy = found.time(along) * found.power(along)
-    best = int(energy.argmin())
-    where = show(float(along[best]) * UNIT_CLOCK, "Hz", 4)
-    at_end = best in {0, _ALONG - 1}
-    end = f", the {'lowest' if best == 0 else 'highest'} clock measured" if at_end else ""
+
+    def energy(log: float) -> float:
+        clock = np.exp(np.float64(log))
+        return float(found.time(clock) * found.power(clock))
+
+    # a sum of powers of the clock is convex in its logarithm
+    ends = [float(np.log(end(kernel.clock))) for end in (np.min, np.max)]
+    best = min((_golden(energy, *ends), *ends), key=energy)
+    at_end = {ends[0]: ", the lowest clock measured", ends[1]: ", the highest clock measured"}.get(best, "")
     called = f"{kernel.name}: " if kernel.name else ""
-    return f"{called}least energy by the model {show(float(energy[best]), 'J', 4)} at {where}{end}"
+    where = show(float(np.exp(best)) * UNIT_CLOCK, "Hz", 4)
+    return f"{called}least energy by the model {show(energy(best), 'J', 4)} at {where}{at_end}"

@@ -70,12 +70,16 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Measured and modelled figures of every run, SI, by name: what the residuals and the picture show."""
+    """Measured and modelled figures of every run, SI, by name: what the residuals and the picture show.
+
+    ``held``: (model - measured)/measured of every run by a fit that has not seen it, where these are kept.
+    """
 
     measured: Mapping[str, Array]
     modelled: Mapping[str, Array]
     groups: tuple[str, ...] = ()
     uncapped: Mapping[str, Array] = field(default_factory=dict)
+    held: Mapping[str, Array] = field(default_factory=dict)
 
     def residuals(self) -> dict[str, list[float]]:
         """Return (model - measured)/measured of every run."""
