@@ -97,15 +97,25 @@ def correlated(jacobian: Array, names: Sequence[str]) -> tuple[tuple[str, str, f
     return tuple((names[shown[i]], names[shown[j]], round(float(found[i, j]), 4)) for i, j in pairs)
 
 
-def dependent(columns: Array, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the groups of columns that determine each other, by name; none where all are independent."""
+def unseen(columns: Array, least: float = DEPENDENT_DIRECTION) -> tuple[Array, Array]:
+    """Return the directions, one a row, in which columns divided by their sizes come to nothing, and these sizes."""
     size = np.linalg.norm(columns, axis=0)
     size[size == 0] = 1.0
     # all directions are wanted, and of many runs not the square matrix on the other side
     wide = columns.shape[0] < columns.shape[1]
     _, values, directions = np.linalg.svd(columns / size, full_matrices=wide)
-    values = np.concatenate([values, np.zeros(len(names) - values.size)])
-    null = directions[values <= DEPENDENT_DIRECTION * values[0]]
+    values = np.concatenate([values, np.zeros(columns.shape[1] - values.size)])
+    return directions[values <= least * values[0]], size
+
+
+def dependent(
+    columns: Array, names: Sequence[str], least: float = DEPENDENT_DIRECTION
+) -> list[tuple[str, ...]]:
+    """Return the groups of columns that determine each other, by name; none where all are independent.
+
+    ``least``: a direction counts as none where its singular value is a smaller part of the greatest.
+    """
+    null, _ = unseen(columns, least)
     # columns belong together where the null space ties them, whatever basis of it was found
     tie = np.abs(null.T @ null) > INVOLVED**2
     groups: list[set[int]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import dse
 from dse import fitting, models
 from dse.cli import main
 from dse.fitting import FittingError, fit_behaviour
+from dse.fitting.behaviours import ways
 from dse.fitting.behaviours.lattice import candidates, coefficients, found
 from dse.fitting.behaviours.logfit import Free, fitted, form_of, log_value
 from dse.models.described.fitted import fit_of
@@ -73,6 +75,44 @@ def test_a_coefficient_that_is_not_there_is_left_out_and_bounded_on_one_side():
         assert "d not visible in these runs" in str(made)
 
 
+@pytest.mark.parametrize(
+    ("form", "m", "truth"),
+    [
+        # one column twice: each may be all of it or nothing
+        ("a + b * m * n * k + c * m * k + d * m * k", 1.0, {"c": (0.0, 2e-12), "d": (0.0, 2e-12)}),
+        # n is twice m in all runs
+        ("a + b * m * n * k + c * m * k + d * n * k", 2.0, {"c": (0.0, 2e-12), "d": (0.0, 1e-12)}),
+        # the second is a sum of the others: without m alone it is not there either, and the first is sure
+        (
+            "a + b * m * n * k + c * m * k + d * m * (k + 100) + e * m",
+            1.0,
+            {"c": (1.9e-12, 2e-12), "d": (0.0, 0.0), "e": (0.0, 0.0)},
+        ),
+    ],
+)
+def test_coefficients_that_runs_cannot_tell_apart_have_wide_intervals(
+    form: str, m: float, truth: dict[str, tuple[float, float]]
+):
+    data = runs(2)
+    if m != 1.0:
+        data["n"] = m * data["m"]
+        data["latency [ms]"] = 1e3 * (
+            4e-6 + 5e-15 * data["m"] * data["n"] * data["k"] + 2e-12 * data["m"] * data["k"]
+        )
+    made = fit_behaviour(data, "latency", "m, n, k", form=form)
+    told = {e.name: e for e in made.estimates}
+    for name, (least, most) in truth.items():
+        assert told[name].low <= least
+        assert told[name].high >= 0.95 * most
+    assert "the runs cannot tell" in str(made)
+    file = tomllib.loads(made.file())
+    assert all(n in file["notes"] for n in truth)
+    written = [t["interval"] for t in file["terms"]]
+    assert all(low <= t["coefficient"] <= high for t, (low, high) in zip(file["terms"], written, strict=True))
+    apart = fit_behaviour(data, "latency", "m, n, k", form="a + b * m * n * k + c * m * k")
+    assert "cannot tell" not in str(apart)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_exponents_on_the_lattice_come_back(seed: int):
     rng = np.random.default_rng(seed)
@@ -90,6 +130,26 @@ def test_a_handful_of_runs_in_three_columns_is_fitted():
     made = fit_behaviour(runs(1, count=10, noise=0.0), "latency", "m, n, k", form="posynomial")
     assert 1 <= len(made.estimates) <= 10
     assert np.abs(made.modelled / made.measured - 1).mean() < 0.3
+
+
+@pytest.mark.parametrize("seed", [1, 6])
+def test_errors_are_those_of_the_model_that_is_written(seed: int, monkeypatch: pytest.MonkeyPatch):
+    """Terms are found on a sample: here a small one, on which folds find others than the whole. Judged by new runs."""
+    monkeypatch.setattr(ways, "LATTICE_RUNS", 100)
+    rng = np.random.default_rng(seed)
+
+    def drawn(count: int) -> dict[str, Any]:
+        m, n, k = (2.0 ** rng.uniform(3, 13, count) for _ in range(3))
+        seconds = 6e-6 + 5e-15 * m * n * k + 2e-12 * (m * k + k * n + m * n)
+        return {"m": m, "n": n, "k": k, "time": seconds * np.exp(0.04 * rng.standard_normal(count))}
+
+    made = fit_behaviour(drawn(3000), "time = s", "m, n, k", terms=5)
+    new = drawn(20_000)
+    ratio = new["time"] / made.fitted.value({c: new[c] for c in "mnk"})
+    assert np.abs(1 / ratio - 1).mean() == pytest.approx(made.held.mean, rel=0.05)
+    assert ((ratio > made.held.low) & (ratio < made.held.high)).mean() == pytest.approx(0.9, abs=0.02)
+    file = tomllib.loads(made.file())
+    assert all(t["interval"][0] <= t["coefficient"] <= t["interval"][1] for t in file["terms"])
 
 
 def test_terms_are_added_only_while_runs_held_out_gain():

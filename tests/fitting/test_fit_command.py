@@ -71,13 +71,18 @@ def test_a_dvfs_machine_has_constants_and_settings(dvfs_csv: Path, tmp_path: Pat
     assert dse_("fit", dvfs_csv, "--model", "dvfs", "-o", machine, "--folds", 4).exit_code == 0
     found, read = dse.fit(dvfs_csv, "dvfs"), dse.machines.get(str(machine))
     assert read.parameters == found.values
-    assert len(read.settings) == 16
-    for s in read.settings:
+    assert len(read.settings) == len(found.settings) == 16
+    phases = [{"name": o.count, o.count: 1e11, "times": [1.0] * 16} for o in OPERATIONS]
+    for i, (s, told) in enumerate(zip(read.settings, found.settings, strict=True), 1):
         voltages = s["core_voltage"], s["memory_voltage"]
-        assert s["constant_power"] == pytest.approx(constant_power(read.parameters, *voltages), rel=1e-12)
-        for name, value in energies(read.parameters, *voltages).items():
-            assert s[name] == pytest.approx(value, rel=1e-12)
-    assert {o.energy for o in OPERATIONS} <= set(read.settings[0])
+        power = constant_power(read.parameters, *voltages)
+        assert told.derived["constant_power"] == pytest.approx(power, rel=1e-12)
+        asked = {"model": "dvfs", "machine": str(machine), "given": {"phases": phases, "setting": i}}
+        metrics = dse.solve(asked).metrics
+        for o in OPERATIONS:
+            value = energies(read.parameters, *voltages)[o.energy]
+            assert told.derived[o.energy] == pytest.approx(value, rel=1e-12)
+            assert metrics[f"energy.{o.count}"] == pytest.approx(1e11 * value + power, rel=1e-12)
     shown = dse_("machines", machine)
     assert shown.exit_code == 0
     assert "core_leakage_current" in shown.stdout

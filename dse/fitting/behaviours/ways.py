@@ -22,7 +22,7 @@ from dse.system.records import dataclass
 
 MOST_FOUND = 12
 TRIED_TERMS = (1, 2, 3, 4, 6, 8, 10, 12)
-LATTICE_RUNS, MOST_RUNS_COMPARED = 800, 6000
+LATTICE_RUNS, SAMPLES, MOST_RUNS_COMPARED = 800, 3, 6000
 SELECTING_RUNS, SELECTING_FOLDS, SELECTING_STARTS = 3000, 3, 4
 FOLD_STARTS = 5
 # further terms have to lower the held-out error by this share
@@ -62,6 +62,21 @@ def base(written: Written, columns: Sequence[str], middle: Array) -> Form:
     return form_of(logc, exponents, [t.group for t in written.terms], sharpness, tie)
 
 
+def left_out(way: Way, form: Form, middle: Array) -> list[str]:
+    """Return the coefficients of a written form that the fit has not, since the runs do not show their terms."""
+    written = way.written
+    if written is None or form.coefficients == len(written.coefficients):
+        return []
+    there = base(written, way.columns, middle)
+    kept = {_powers(e) for e in form.exponents}
+    own = {c: there.exponents[there.tie == i] for i, c in enumerate(written.coefficients)}
+    return [c for c, exponents in own.items() if not any(_powers(e) in kept for e in exponents)]
+
+
+def _powers(exponents: Array) -> tuple[float, ...]:
+    return tuple(np.round(exponents, 9).tolist())
+
+
 def design(form: Form, x: Array) -> Array:
     """Return what each coefficient of a sum is multiplied by, (runs, coefficients)."""
     terms = np.exp(form.logc + x @ form.exponents.T)
@@ -85,9 +100,19 @@ def solve(
         return summed(start, x, y, way.loss) if way.form == POSYNOMIAL else _fit_of_maximum(start, x, y, way)
     if way.form != POSYNOMIAL:
         return softmax.fit(x, np.log(y), terms, way.loss, sharp=way.form == MAX, starts=starts, seed=seed)
-    few = some(len(x), LATTICE_RUNS, seed)
-    sums = lattice.found(x[few], y[few], terms, way.loss)
-    return _of_sum(way, sums[min(terms, len(sums)) - 1], x, y)
+    # what a sample of the runs shows may be of that sample alone: the terms of several are fitted to all
+    samples = [some(len(x), LATTICE_RUNS, seed + i) for i in range(SAMPLES if len(x) > LATTICE_RUNS else 1)]
+    found = [lattice.found(x[few], y[few], terms, way.loss) for few in samples]
+    made = [_of_sum(way, sums[min(terms, len(sums)) - 1], x, y) for sums in found]
+    return min(made, key=lambda form: _missed(log_value(form, x), y))
+
+
+def with_terms(way: Way, form: Form, x: Array, y: Array) -> Form:
+    """Return the form with the terms that were found, fitted to these runs: exponents of a lattice stay as they are."""
+    if way.form == POSYNOMIAL:
+        return _of_sum(way, form.exponents, x, y)
+    free = Free(exponents=True, sharpness=way.form == SOFTMAX and form.groups > 1)
+    return softmax.robustly(form, x, np.log(y), free, way.loss)
 
 
 def _of_sum(way: Way, exponents: Array, x: Array, y: Array) -> Form:
@@ -177,15 +202,20 @@ def _softmax(terms: int, loss: Loss, sharp: bool, x: Array, y: Array) -> Form:
 
 
 def _error(fold: Indices, x: Array, y: Array, fit: Callable[[Array, Array], Form]) -> float:
-    """Mean of |log(modelled/measured)|, at most MOST_MISSED each, over folds that were held out.
-
-    Gross errors of the runs then count the same whatever the number of terms.
-    """
+    """Return what folds miss that were held out; see ``_missed``."""
     found = np.empty(len(y))
     for f in range(int(fold.max()) + 1):
         out = fold == f
         found[out] = log_value(fit(x[~out], y[~out]), x[out])
-    return float(np.minimum(np.abs(found - np.log(y)), MOST_MISSED).mean())
+    return _missed(found, y)
+
+
+def _missed(modelled: Array, y: Array) -> float:
+    """Mean of |log(modelled/measured)|, at most MOST_MISSED each; ``modelled``: logarithms.
+
+    Gross errors of the runs then count the same whatever the number of terms.
+    """
+    return float(np.minimum(np.abs(modelled - np.log(y)), MOST_MISSED).mean())
 
 
 def some(count: int, most: int, seed: int) -> Indices:

@@ -59,7 +59,7 @@ class Term:
     def text(self, c: str | None = None) -> str:
         """Write the term: ``2.5e-12 m n^0.5``."""
         powers = (n if e == 1.0 else f"{n}^{e:.4g}" for n, e in self.exponents.items() if e)
-        return " ".join([c or f"{self.coefficient:.4g}", *powers])
+        return " ".join(filter(None, [f"{self.coefficient:.4g}" if c is None else c, *powers]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,5 +341,5 @@ def _limits_of_ranges(fitted: Fitted, source: str) -> Iterator[ModelLimit]:
         yield ModelLimit(f"{RANGE}.{c.name}.min", f"{c.name} >= {show(c.least, c.unit)}", beyond, source)
         yield ModelLimit(f"{RANGE}.{c.name}.max", f"{c.name} <= {show(c.greatest, c.unit)}", beyond, source)
     for i, facet in enumerate(fitted.hull, 1):
-        formula = f"{Term(1.0, facet.exponents).text('')} <= {facet.greatest:.4g}".strip()
+        formula = f"{Term(1.0, facet.exponents).text('')} <= {facet.greatest:.4g}"
         yield ModelLimit(f"{RANGE}.hull.{i}", formula, "a side of the convex hull of the runs", source)
