@@ -116,6 +116,25 @@ def test_runs_that_are_all_compute_bound_are_refused(roofline_runs: Make):
     assert "add runs of other intensities" in told
 
 
+def compute_bound(seed: int) -> dict[str, np.ndarray]:
+    """Runs whose flops take at least 3.4 times as long as their bytes, with 3 % noise."""
+    rng = np.random.default_rng(seed)
+    intensity = np.repeat(2.0 ** np.arange(5, 10), 3)
+    moved = 1e9 * rng.uniform(0.5, 2, intensity.size)
+    time = intensity * moved / 1.6e12
+    energy = 30e-12 * intensity * moved + 200e-12 * moved + 122 * time
+    noise = 1 + 0.03 * rng.standard_normal((2, intensity.size))
+    return {"flops": intensity * moved, "bytes": moved, "time": time * noise[0], "energy": energy * noise[1]}
+
+
+def test_noise_at_the_end_of_the_range_makes_no_run_memory_bound():
+    for seed in (12, 21):
+        assert "all runs are compute-bound, none is" in refusal(compute_bound(seed))
+    found = dse.fit(compute_bound(11), "roofline")["time_per_byte"]
+    assert "not visible" in found.doubt
+    assert found.holds(1 / 171e9)
+
+
 def test_pure_streams_and_pure_arithmetic_take_part(roofline_runs: Make):
     runs = roofline_runs("gtx-titan-choi2014", 5, noise=0.0)
     p = machines.get("gtx-titan-choi2014").parameters

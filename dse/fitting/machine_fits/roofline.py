@@ -339,8 +339,7 @@ def _notes(runs: Measurements, found: Found, hidden: dict[int, Hidden]) -> tuple
     if LAUNCH_BOUND in regimes:
         notes.append("a launch-bound run is shorter than twice the launch time")
     for i, h in hidden.items():
-        without = f"without it they are fitted as well (F test, p = {h.p_value:.2g})"
-        notes.append(f"the runs do not show {found.problem.names[i]}: {without}")
+        notes.append(f"the runs do not show {found.problem.names[i]}: {h.why}")
     idle = [k.count for k in KINDS if k.count in runs.numbers and not runs.numbers[k.count].any()]
     notes += [f"no run has any {count}, so what they cost stays unknown" for count in idle]
     if found.problem.energy is None:
