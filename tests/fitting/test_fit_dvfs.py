@@ -251,3 +251,17 @@ def test_what_a_fitted_machine_costs_follows_from_its_constants(
     p = fit["capacitance_per_flop"]
     wanted = 1e11 * (p.high - p.low) / 2 / 1.96 * first.measured["core_voltage"] ** 2
     assert spread == pytest.approx(wanted, rel=0.1)
+
+
+def test_all_marks_of_the_energies_have_a_unit(circuit: dict[str, float], dvfs_runs: Make):
+    """Energies within a factor of three: marks between powers of ten stood beside others without a unit."""
+    runs = {k: np.array(v)[:60] for k, v in dvfs_runs(circuit, 0).items()}
+    figure = dse.fit(runs, "dvfs", folds=2).plot()
+    figure.canvas.draw()
+    left = figure.axes[0]
+    for axis in (left.xaxis, left.yaxis):
+        low, high = axis.get_view_interval()
+        inside = (t for t in axis.get_ticklabels(which="both") if low <= max(t.get_position()) <= high)
+        told = [t.get_text() for t in inside if t.get_text()]
+        assert len(told) >= 3
+        assert all(t.endswith("J") for t in told), told

@@ -63,6 +63,16 @@ def test_the_algorithm_of_a_collective_is_found(kind: str, algorithm: str):
     assert found["bandwidth"].value == pytest.approx(BANDWIDTH, rel=0.02)
 
 
+def test_the_picture_has_a_line_of_the_model_for_each_number_of_members():
+    for runs, lines in ((messages(0), 1), (collective("allreduce", "ring", 0), len(MEMBERS))):
+        (panel,) = dse.fit(runs, "network").plot().axes
+        drawn = [line for line in panel.get_lines() if line.get_linestyle() == "-"]
+        assert len(drawn) == lines
+        for line in drawn:
+            # a larger message of as many members takes longer
+            assert (np.diff(line.get_xydata(), axis=0) >= 0).all()
+
+
 def test_estimates_are_correlated_as_those_of_repeated_runs_are(tmp_path: Path):
     fits = [dse.fit(messages(seed), "network") for seed in range(60)]
     latency, per_word = (np.array([f[n].value for f in fits]) for n in ("time_per_message", "time_per_word"))

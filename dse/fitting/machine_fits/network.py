@@ -156,7 +156,11 @@ def fit(runs: Measurements, name: str, date: str, confidence: float, word_size: 
         method="non-negative least squares of relative errors of time = steps * latency + volume / bandwidth",
         parameters=_network_estimates(best, time, confidence, word_size),
         errors={"time": errors(model, time), **parts},
-        runs=Runs({"time": time, "size": runs.numbers["size"]}, {"time": model}, tuple(of.tolist())),
+        runs=Runs(
+            {"time": time, **{k: runs.numbers[k] for k in ("size", "members") if k in runs.numbers}},
+            {"time": model},
+            tuple(of.tolist()),
+        ),
         validation={f"time of runs held out, {folds} folds": summary(signed)},
         notes=_notes(kinds, tried),
         correlation=_network_correlation(best, model),

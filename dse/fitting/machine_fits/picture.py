@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.models.arithmetic import per
-from dse.system.arrays import Array
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from dse.fitting.machine_fits.result import Fit
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 TITLE_POINTS, MEDIUM, LABEL_POINTS = 16, 14, 12
 _CURVE = 400
+# axes over less than the one factor have many marks, over more than the other the powers of ten alone
+_SHORT_AXIS, _LONG_AXIS = 10.0, 1e4
 
 
 def draw(fit: Fit) -> Figure:
@@ -50,8 +53,6 @@ def _empty_figure(fit: Fit, panels: int, size: tuple[float, float]) -> tuple[Fig
 
 
 def _dvfs(fit: Fit) -> Figure:
-    from matplotlib.ticker import EngFormatter
-
     figure, (left, right) = _empty_figure(fit, 2, (13.0, 5.8))
     measured, model = fit.runs.measured["energy"], fit.runs.modelled["energy"]
     ends = [min(measured.min(), model.min()) / 1.2, max(measured.max(), model.max()) * 1.2]
@@ -60,7 +61,7 @@ def _dvfs(fit: Fit) -> Figure:
     left.set_xlabel("measured energy", fontsize=MEDIUM)
     left.set_ylabel("energy by the model", fontsize=MEDIUM)
     for axis in (left.xaxis, left.yaxis):
-        axis.set_major_formatter(EngFormatter("J"))
+        _mark_logarithmic(axis, "J")
     names = [s.name for s in fit.settings]
     place = np.array([names.index(g) for g in fit.runs.groups])
     error = 100 * (model / measured - 1)
@@ -78,42 +79,62 @@ def _dvfs(fit: Fit) -> Figure:
     return figure
 
 
+def _mark_logarithmic(axis: Axis, unit: str) -> None:
+    """Let all marks of a logarithmic axis with numbers have the unit, and be enough to read where it is short."""
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    marks = (1.0,) if high / low > _LONG_AXIS else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 4, 5, 6, 8) if high / low < _SHORT_AXIS else marks))
+    axis.set_major_formatter(EngFormatter(unit))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _draw_over_clock_or_size(fit: Fit) -> Figure:
     """Draw what was measured over the clock or the size, with the model in each group's colour."""
     from matplotlib.ticker import EngFormatter
 
     clocks = "clock" in fit.runs.measured
-    along, unit = ("clock", "Hz") if clocks else ("size", "B")
     shown = [("time", "s"), ("power", "W")] if clocks else [("time", "s")]
     figure, panels = _empty_figure(fit, len(shown), (6.5 * len(shown) + 2.5, 5.8))
     groups = list(dict.fromkeys(fit.runs.groups))
-    at = fit.runs.measured[along]
+    at = fit.runs.measured["clock" if clocks else "size"]
     for panel, (what, unit_of) in zip(panels, shown, strict=True):
         for i, group in enumerate(groups):
             own = np.array([g == group for g in fit.runs.groups])
             colour = COLOURS[i % len(COLOURS)]
             called = group or "runs"
             panel.plot(at[own], fit.runs.measured[what][own], "o", color=colour, markersize=5, label=called)
-            order = np.argsort(at[own])
-            style = "-" if clocks else "+"
-            panel.plot(
-                at[own][order],
-                fit.runs.modelled[what][own][order],
-                style,
-                color=colour,
-                label=f"{called}, model",
-            )
-        panel.set_xlabel({"clock": "clock of the core", "size": "size"}[along], fontsize=MEDIUM)
+            for k, line in enumerate(_lines(fit, own)):
+                order = line[np.argsort(at[line], kind="stable")]
+                # a single place makes no line
+                mark = "_" if np.ptp(at[line]) == 0 else None
+                name = None if k else f"{called}, model"
+                panel.plot(
+                    at[order], fit.runs.modelled[what][order], "-", marker=mark, color=colour, label=name
+                )
+        panel.set_xlabel("clock of the core" if clocks else "size (bytes)", fontsize=MEDIUM)
         panel.set_ylabel(what, fontsize=MEDIUM)
-        panel.xaxis.set_major_formatter(EngFormatter(unit))
-        if not clocks:
+        if clocks:
+            panel.xaxis.set_major_formatter(EngFormatter("Hz"))
+            panel.yaxis.set_major_formatter(EngFormatter(unit_of))
+        else:
             panel.set_xscale("log", base=2)
             panel.set_yscale("log")
-        panel.yaxis.set_major_formatter(EngFormatter(unit_of))
+            _mark_logarithmic(panel.yaxis, unit_of)
     handles, names = panels[0].get_legend_handles_labels()
     most = 2 * len(COLOURS)
     figure.legend(handles[:most], names[:most], fontsize=LABEL_POINTS, loc="outside lower center", ncols=4)
     return figure
+
+
+def _lines(fit: Fit, own: Bools) -> list[Indices]:
+    """Return the places of some runs along each line of the model: of a collective for each number of members."""
+    places = np.flatnonzero(own)
+    members = fit.runs.measured.get("members")
+    if members is None:
+        return [places]
+    return [places[members[places] == many] for many in np.unique(members[places])]
 
 
 def _draw_roofline_fit(fit: Fit) -> Figure:
@@ -145,9 +166,11 @@ def _draw_roofline_fit(fit: Fit) -> Figure:
     for panel, points, (what, unit) in zip(panels, dots, labels, strict=False):
         panel.plot(intensity, points, "o", color="black", markersize=4, alpha=0.5, label="measured", zorder=2)
         panel.set_xscale("log", base=2)
-        if what != "power":
+        if what == "power":
+            panel.yaxis.set_major_formatter(EngFormatter(unit))
+        else:
             panel.set_yscale("log")
-        panel.yaxis.set_major_formatter(EngFormatter(unit))
+            _mark_logarithmic(panel.yaxis, unit)
         panel.set_title(what, fontsize=MEDIUM)
         panel.set_xlabel("intensity (flop per byte)", fontsize=MEDIUM)
     if len(panels) > 1:
