@@ -82,7 +82,7 @@ def partless(shape: Shape, roles: Roles) -> None:
 def without_effect(reader: Reader) -> dict[str, str]:
     """Return the machine parameters that nothing here depends on, by their names in a question, each with why."""
     model = reader.model
-    idle = {n: why for n, why in model.partless.items() if not optional_users(model, n)}
+    idle = {n: why for n, why in model.partless if not optional_users(model, n)}
     return {MACHINE_PREFIX + n: why for n, why in idle.items()}
 
 

@@ -121,7 +121,7 @@ class Model:
     further: tuple[str, ...] = ()
     extend: Callable[[Model, frozenset[str]], Model] | None = None
     spared: Spared | None = None
-    partless: Mapping[str, str] = field(default_factory=dict)
+    partless: tuple[tuple[str, str], ...] = ()
     hardware: tuple[Held, ...] = ()
     valid: tuple[ModelLimit, ...] = ()
     start: Start | None = field(default=None, compare=False)

@@ -22,7 +22,7 @@ from dse.system.records import dataclass
 
 MOST_FOUND = 12
 TRIED_TERMS = (1, 2, 3, 4, 6, 8, 10, 12)
-LATTICE_RUNS, SAMPLES, MOST_RUNS_COMPARED = 800, 3, 6000
+LATTICE_RUNS, LATTICE_SAMPLES, MOST_RUNS_COMPARED = 800, 3, 6000
 SELECTING_RUNS, SELECTING_FOLDS, SELECTING_STARTS = 3000, 3, 4
 FOLD_STARTS = 5
 # further terms have to lower the held-out error by this share
@@ -101,7 +101,9 @@ def solve(
     if way.form != POSYNOMIAL:
         return softmax.fit(x, np.log(y), terms, way.loss, sharp=way.form == MAX, starts=starts, seed=seed)
     # what a sample of the runs shows may be of that sample alone: the terms of several are fitted to all
-    samples = [some(len(x), LATTICE_RUNS, seed + i) for i in range(SAMPLES if len(x) > LATTICE_RUNS else 1)]
+    samples = [
+        some(len(x), LATTICE_RUNS, seed + i) for i in range(LATTICE_SAMPLES if len(x) > LATTICE_RUNS else 1)
+    ]
     found = [lattice.found(x[few], y[few], terms, way.loss) for few in samples]
     made = [_of_sum(way, sums[min(terms, len(sums)) - 1], x, y) for sums in found]
     return min(made, key=lambda form: _missed(log_value(form, x), y))

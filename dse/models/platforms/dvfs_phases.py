@@ -156,13 +156,13 @@ def machine(plan: Plan) -> tuple[Quantity, ...]:
     return tuple(found)
 
 
-def without_effect(plan: Plan) -> dict[str, str]:
+def without_effect(plan: Plan) -> tuple[tuple[str, str], ...]:
     """Return the constants of the circuit from which no setting's costs follow, each with why."""
     derived = {o for s in plan.settings for o in s.derived}
     stated = {o.capacitance: o.energy for o in _used(plan.phases) if o not in derived}
     if not any(s.leaks for s in plan.settings):
         stated |= dict.fromkeys((q.name for q in LEAKAGE), "constant_power")
-    return {n: f"every setting of the machine states its {cost} itself" for n, cost in stated.items()}
+    return tuple((n, f"every setting of the machine states its {cost} itself") for n, cost in stated.items())
 
 
 def voltage(operation: Operation) -> str:
