@@ -134,6 +134,11 @@ def _pick(which: Later, values: Sequence[Any]) -> Later:
     return Later(lambda place, *every: arithmetic.pick(place, every), which, *values)
 
 
+@arithmetic.fractional_power.register(Later)
+def _fractional_power(base: Later, exponent: float, size: Callable[[], Any]) -> Later:
+    return Later(lambda x, of: arithmetic.fractional_power(x, exponent, lambda: of), base, size())
+
+
 @arithmetic.rest.register(Later)
 def _rest(taken: Later) -> Later:
     return Later(arithmetic.rest, taken)

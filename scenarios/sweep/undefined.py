@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dse.models.described.fitted import NotPositive
-from dse.models.model import evaluate
+from dse.models.model import MACHINE_PREFIX, evaluate
 from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
 from dse.system.tolerance import LIMIT_HOLDS
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 DESIGNS = 256
 FEW_CORNERS = 8
-PLACES, POINTS_LOOKED_AT = 3, 200
+PLACES = 3
+MOST_SPOTS, FEW_SPOTS, MOST_CHOICES = 2000, 24, 16
+"""Points, and combinations of names, that are looked at where a definition rests on given and decided numbers alone,
+and points where the whole model has to be run."""
 # beyond this from its other end a decided quantity without an end of its own is not tried
 FAR_END = 1e12
 
@@ -59,8 +62,7 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
     suspects = [s for d in definitions_of(model) for s in _suspects(d)]
     if not definitions_of(model) or model.black_box:
         return grid
-    most = POINTS_LOOKED_AT if any(not s.divisor for s in suspects) else PLACES
-    asked = [q for q in map(_first_undefined, _some_points(grid, most)) if q is not None]
+    asked = [q for q in map(_first_undefined, _three_points(grid)) if q is not None]
     _fitted_at_zero(asked, findings)
     if not asked or not suspects or findings.problems:
         return grid
@@ -77,7 +79,7 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
     guards = tuple(
         Guard(s.definition.name, s.tree, s.pole)
         for k, s in enumerate(suspects)
-        if not s.divisor and any((t.values[k] < 0).any() for t in tried)
+        if not s.divisor and (any((t.values[k] < 0).any() for t in tried) or _is_negative_somewhere(grid, s))
     )
     if not guards or findings.problems:
         return grid
@@ -140,19 +142,9 @@ def _suspects(d: Definition) -> Iterator[Suspect]:
                 yield Suspect(d, x, pole=function != "sqrt")
 
 
-def _some_points(grid: Grid, most: int) -> list[Question]:
-    """Return the question at the first, the middle and the last point of the grid, and at others up to so many.
-
-    Of the others all where they are few, else some drawn at random.
-    """
-    import numpy as np
-
+def _three_points(grid: Grid) -> list[Question]:
+    """Return the question at the first, the middle and the last point of the grid."""
     spots = {tuple((n - 1) * k // (PLACES - 1) for n in grid.shape) for k in range(PLACES)}
-    if grid.size <= most:
-        spots |= set(np.ndindex(grid.shape))
-    elif most > PLACES:
-        drawn = np.random.default_rng(FIXED_SEED).integers(grid.shape, size=(most, len(grid.shape)))
-        spots |= set(map(tuple, drawn.tolist()))
     return [grid.question(spot) for spot in sorted(spots)]
 
 
@@ -190,6 +182,65 @@ def _tested_designs(question: Question, suspects: list[Suspect]) -> _Tried:
         )
         held = _limits_hold(question, at, shape)
     return _Tried(at, values, held, not x)
+
+
+def _is_negative_somewhere(grid: Grid, s: Suspect) -> bool:
+    """Tell whether a part of a definition is negative at some design of some point of a grid, whatever is chosen.
+
+    Where it rests on given and decided numbers alone only these are looked at, at all points that differ in them.
+    """
+    import numpy as np
+
+    model = next(iter(grid.bases.values())).model
+    every = definitions_of(model)
+    needed = _rests_on(s.tree, {d.name: d for d in every})
+    alone = not needed & ({q.name for q in model.metrics} - {d.name for d in every})
+    runs = [(d.name, compiled(d.tree, plain_lift)) for d in every if d.name in needed]
+    run, choices = (
+        compiled(s.tree, plain_lift),
+        any(n.startswith(MACHINE_PREFIX) for n in needed) or not alone,
+    )
+    try:
+        for spot in _spots_that_differ(grid, needed, MOST_SPOTS if alone else FEW_SPOTS):
+            for _, q in itertools.islice(combinations(grid.question(spot)), MOST_CHOICES if choices else 1):
+                if alone:
+                    at: dict[str, Any] = {**q.given, **_designs_in_box(q)}
+                    with np.errstate(all="ignore"):
+                        for name, other in runs:
+                            at[name] = other(at)
+                        values = run(at)
+                else:
+                    values = _tested_designs(q, [s]).values[0]
+                if bool((values < 0) if isinstance(values, float) else (values < 0).any()):
+                    return True
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # what a stranger's equations come to is judged at the answer
+        return False
+    return False
+
+
+def _rests_on(tree: Expression, every: Mapping[str, Definition]) -> set[str]:
+    """Return the names that a part of a definition rests on, those of other definitions and of what they need too."""
+    open_ones, seen = list(names(tree)), set[str]()
+    while open_ones:
+        name = open_ones.pop()
+        if name not in seen:
+            seen.add(name)
+            open_ones += names(every[name].tree) if name in every else ()
+    return seen
+
+
+def _spots_that_differ(grid: Grid, needed: Collection[str], most: int) -> list[tuple[int, ...]]:
+    """Return points of a grid that differ in some numbers: all, or of more than so many some drawn at random."""
+    import numpy as np
+
+    along = {c.along for c in grid.changes if c.apart or c.target.name in needed}
+    shape = tuple(n if k in along else 1 for k, n in enumerate(grid.shape))
+    if math.prod(shape) <= most:
+        return list(np.ndindex(shape))
+    return list(
+        map(tuple, np.random.default_rng(FIXED_SEED).integers(shape, size=(most, len(shape))).tolist())
+    )
 
 
 def _limits_hold(question: Question, at: Mapping[str, Any], shape: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -272,12 +323,7 @@ def _nowhere(d: Definition, suspects: list[Suspect], tried: _Tried, findings: Fi
 
 def _has_few_values(question: Question, tree: Expression, every: Mapping[str, Definition]) -> bool:
     """Tell whether a divisor has so few values that the best of what it divides is reached: all are away from 0."""
-    open_ones, seen = list(names(tree)), set[str]()
-    while open_ones:
-        name = open_ones.pop()
-        if name not in seen:
-            seen.add(name)
-            open_ones += names(every[name].tree) if name in every else ()
+    seen = _rests_on(tree, every)
     free = {d.name for d in question.decide if d.choices is None and d.values is None and not d.integer}
     computed = {q.name for q in question.model.metrics} - every.keys()
     return not (seen & free or (free and seen & computed))

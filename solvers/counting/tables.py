@@ -151,7 +151,7 @@ def why(asked: Asked, own: Points) -> Why:
         asked = replace(question, reach=reach())
         lists = {d.name: d.values or () for d in decide if d.name in free}
         if rules and all(lists.values()):
-            # that the limits conflict with these lists is proved; that they do without is only where it is seen at once
+            # that limits conflict with these lists is proved; without them only what is seen at once is told
             return _free_box_feasibility(asked, some, free, partial(_seen_at_once, lists=lists))
         return _free_box_feasibility(asked, some, free)
 

@@ -162,7 +162,7 @@ class _Known:
             return CANNOT_HOLD
         # a maximum that must be one of its arguments is one of them
         met = (u for u in self.designs for branch in milp.branched(self.p, n) if highs.meets(branch, u))
-        if any(self._is_design(u, drop) for u in met) or self._by_sets(kept):
+        if any(self._is_design(u, drop) for u in met) or self._by_sets(kept, n):
             return CAN_HOLD
         if self._proved(kept):
             return CANNOT_HOLD
@@ -192,8 +192,11 @@ class _Known:
             return True
         return _worst(without(self.p.question, drop), self.p.design(u)) <= 1.0 + HOLDS
 
-    def _by_sets(self, kept: frozenset[str]) -> bool:
-        """Whether these limits hold at a least design of one set of things: with how many there may be it is known."""
+    def _by_sets(self, kept: frozenset[str], n: Numbers) -> bool:
+        """Whether these limits hold at a least design of one set of things: with how many there may be it is known.
+
+        ``n``: the rows of these limits.
+        """
         every = milp.numbers(self.p, giving=True)
         named = zip(self.p.keys, supports.few_of_several(every), strict=True)
         few = {key.name for key, counts in named if counts and key is not None}
@@ -202,12 +205,13 @@ class _Known:
         # any design will do, so that what has no end gets one
         amounts = tuple((row, column, min(most, FAR)) for row, column, most in self.p.amounts)
         near = replace(self.p, high=np.minimum(self.p.high, FAR), amounts=amounts)
-        n = milp.numbers(near, drop=frozenset(self.names) - kept - few)
-        found = highs.of_sets(n, np.zeros(len(self.p.columns) + 1))
-        if found is None or found.u is None or not self._is_design(found.u, frozenset(self.names) - kept):
+        more = milp.numbers(near, drop=frozenset(self.names) - kept - few)
+        found = highs.of_sets(more, np.zeros(len(self.p.columns) + 1))
+        u = None if found is None else found.u
+        if u is None or not any(highs.meets(branch, u) for branch in milp.branched(self.p, n)):
             return False
-        self.designs.append(found.u)
-        return True
+        self.designs.append(u)
+        return self._is_design(u, frozenset(self.names) - kept)
 
     def _by_widest(self, n: Numbers, drop: Collection[str], ratios: Bools) -> int:
         """Whether some design holds the limits that are not left out, of which some ``ratios`` may be 0 / 0.

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dse
@@ -189,3 +190,39 @@ def test_a_root_of_a_given_number_below_0_conflicts_and_is_no_failure(text: str)
     swept = dse.sweep({**asked, "sweep": {"kk": {"path": "k", "values": [-4, 4, 9]}}})
     states = [Status.INFEASIBLE, Status.OPTIMAL, Status.OPTIMAL]
     assert swept["status"].values.tolist() == [STATUS_CODES[s] for s in states]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_domain_that_only_some_machine_leaves_is_a_limit_whichever_stands_first(order: int) -> None:
+    machines = ["gtx-titan-choi2014", "arndale-gpu-choi2014"][::order]
+    asked = {
+        "model": "roofline",
+        "given": {"flops": 1e9, "intensity": 2},
+        "decide": {"machine": {"values": machines}, "x": {"min": 1, "max": 200}},
+        "define": {"odd": "sqrt(machine.constant_power / 1 W - 10) + x"},
+        "objective": {"minimize": "odd"},
+    }
+    found = dse.solve(asked)
+    assert (found.status.value, found.variables["machine"]) == ("optimal", "gtx-titan-choi2014")
+    other = next(a for a in found.alternatives if a.choice["machine"] != found.variables["machine"])
+    assert (other.status.value, list(other.conflict)) == ("infeasible", ["odd.defined"])
+
+
+def test_a_domain_that_ends_at_one_of_many_points_is_a_limit_there() -> None:
+    asked = of_x("x + sqrt(x - ga)", {"values": [1, 4, 7, 9]}, given={**FIXED["given"], "ga": 1})
+    values = [0.1 + k / 1e3 for k in range(500)]
+    values[377] = 12.0
+    swept = dse.sweep({**asked, "sweep": {"g": {"path": "ga", "values": values}}})
+    assert np.flatnonzero(swept["status"].values == STATUS_CODES[Status.INFEASIBLE]).tolist() == [377]
+    assert not (swept["status"].values == STATUS_CODES[Status.ERROR]).any()
+
+
+@pytest.mark.parametrize("x", [{"values": [1, 4, 5, 9]}, {"integer": True, "min": 1, "max": 9}])
+def test_a_listed_number_at_the_end_of_a_domain_is_the_same_at_one_point_and_at_many(
+    x: dict[str, Any],
+) -> None:
+    """9.00000001 is the end of the domain, missed by less than limits are granted."""
+    asked = of_x("x + sqrt(x - k)", x, given={**FIXED["given"], "k": 9.00000001})
+    assert (dse.solve(asked).status.value, dse.solve(asked).objective) == ("optimal", 9.0)
+    swept = dse.sweep({**asked, "sweep": {"kk": {"path": "k", "values": [9.00000001, 3.0]}}})
+    assert swept["objective"].values[0] == 9.0

@@ -157,7 +157,8 @@ def answered(
         s.elasticity[near.best] = near.multipliers
     points = np.flatnonzero(np.isfinite(batch.table.logc).all(1) & (s.status == 0))
     slack = optima.granted(batch.problem)
-    own = batch if slack is batch.problem else of_problem(slack, slack.goal, batch.shape) or batch
+    own = batch if slack is batch.problem else of_problem(slack, slack.goal, batch.shape)
+    assert own is not None, "slack changes coefficients alone"
     part, none = searched(s, own, rule, points, solve, tied=tied)
     if below is not None:
         part = _unbeaten(s, part, below)

@@ -54,11 +54,13 @@ def eased(problem: Problem) -> Problem:
 
 
 def granted(problem: Problem) -> Problem:
-    """The problem with the slack in its limits, where all numbers have gaps: then slack betters no other design.
+    """The problem with the slack in its limits, where all that is decided has gaps: then slack betters no other design.
 
     What can be divided goes by the limits as they stand as long as it can.
     """
-    return _with_slack(problem) if all(v.discrete for v in problem.variables) else problem
+    decided = {d.name for d in problem.question.decide}
+    gaps = all(v.discrete for v in problem.variables if v.name in decided)
+    return _with_slack(problem) if gaps else problem
 
 
 def _with_slack(problem: Problem) -> Problem:
