@@ -222,6 +222,19 @@ def test_lists_that_are_a_part_of_a_conflict_leave_no_point_over(as_alone: Any):
     assert set(arrays["status"].ravel().tolist()) == {OPTIMAL, NONE}
 
 
+def test_beside_rules_of_divisors_a_sweep_names_the_lists_that_a_conflict_needs():
+    """With any batch the power could be kept to: the list is a part of the conflict, as it is of one question."""
+    asked = tomllib.loads((LIBRARY / "serving_power_cap.toml").read_text(encoding="utf-8"))
+    asked["given"]["prompt"] = 5000
+    asked["limits"]["power_per_device"] = {"max": "405 W"}
+    alone = dse.solve(asked, depth="limits")
+    cap = {"path": "limits.power_per_device.max", "values": ["405 W", "300 W"]}
+    swept = dse.sweep({**asked, "sweep": {"cap": cap}})
+    told = swept["binding"].values[0] == CONFLICTING
+    assert swept.attrs["left_over"] == "{}"
+    assert frozenset(swept["limit"].values[told].tolist()) in set(map(frozenset, alone.conflicts))
+
+
 def test_affine_limits_over_lists_ask_no_intervals(monkeypatch: pytest.MonkeyPatch):
     """Which picks meet a deadline, and which value would do, linear programs tell in a hundredth of the time."""
 
