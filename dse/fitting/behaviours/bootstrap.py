@@ -20,6 +20,8 @@ INTERVAL_LEVEL = 0.95
 WIDENED = 1.2
 # a direction of coefficients that changes no run by more is not seen in them
 UNSEEN_DIRECTION = 1e-5
+# a direction belongs to the group that has this part of its length
+OWN_DIRECTION = 0.5
 
 
 def intervals(
@@ -75,8 +77,13 @@ def shared(
     from scipy.optimize import linprog
 
     low, high = low.copy(), high.copy()
+    # of all columns, as the groups were found: what is nothing beside all of them may be something beside the group's
+    unseen_of_all, sizes = unseen(terms / y[:, None], UNSEEN_DIRECTION)
     for group in (g for g in groups if value[g].any()):
-        null, size = unseen(terms[:, group] / y[:, None], UNSEEN_DIRECTION)
+        _, part, directions = np.linalg.svd(unseen_of_all[:, group], full_matrices=False)
+        null, size = directions[part > OWN_DIRECTION], sizes[group]
+        if not len(null):
+            continue
         at = value[group] * size
         whole, lead = at.max(), group[int(at.argmax())]
         for row, scale, start, i in zip(null.T, size, at / whole, group, strict=True):
