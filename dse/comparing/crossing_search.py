@@ -200,7 +200,7 @@ def _guess(search: CrossingSearch, pair: tuple[int, int], low: float, high: floa
     gaps = []
     for x in (low, high):
         a, b = (search.at(k, x).number for k in pair)
-        if a is None or b is None:
+        if a is None or b is None or not (math.isfinite(a) and math.isfinite(b)):
             return middle
         gaps.append(math.log(a / b) if a > 0 and b > 0 else a - b)
     if gaps[0] * gaps[1] >= 0:

@@ -1,0 +1,23 @@
+"""Where the order of two questions changes: what one of them has no finite number for."""
+
+import pytest
+
+import dse
+
+ROOFLINE = {"model": "roofline", "machine": "gtx-titan-choi2014", "given": {"flops": 1e9, "intensity": 2}}
+
+
+@pytest.mark.parametrize("falling", ["time / 1 s", "0 - time / 1 s"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_crossing_is_found_where_one_number_begins_infinite(falling: str, first: bool) -> None:
+    level = "1 / 1000" if falling.startswith("time") else "0 - 1 / 1000"
+    sides = [{**ROOFLINE, "define": {"own": own}} for own in (level, falling)]
+    found = dse.compare(
+        *(sides if first else sides[::-1]),
+        over="given.intensity", start=0, stop=8, points=2, metric="own",
+    )  # fmt: skip
+    # bytes of 1e9 flops in 1 ms; at intensity 0 the time is infinite
+    per_byte = dse.machines.get("gtx-titan-choi2014").parameters["time_per_byte"]
+    (crossing,) = found.curve.crossings
+    assert crossing.at == pytest.approx(1e9 * per_byte / 1e-3, rel=1e-5)
+    assert crossing.proved is not None
