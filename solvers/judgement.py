@@ -87,16 +87,9 @@ class Judged:
     @property
     def allowed(self) -> Bools:
         """Where whole numbers are whole and listed values are listed."""
-        good = np.ones(self.gap.size, bool)
-        for d in self.question.decide:
-            if d.integer:
-                good &= self.full(self.x[d.name]) == np.round(self.full(self.x[d.name]))
-            if d.values is not None:
-                x, every = self.full(self.x[d.name]), d
-                if ((x < d.values[0]) | (x > d.values[-1])).any():
-                    every = evaluation.with_all_powers(d, evaluation.box(self.question, d.name).searched)
-                good &= np.isin(x, np.array(every.values, dtype=float))
-        return good
+        gaps = [d.name for d in self.question.decide if d.integer or d.values is not None]
+        x = {name: self.full(self.x[name]) for name in gaps}
+        return np.asarray(np.ones(self.gap.size, bool) & are_allowed(self.question, x))
 
     @property
     def finite(self) -> Bools:
@@ -176,6 +169,20 @@ class Judged:
             unit, side = evaluation.quantity(self.question.model, key.name).unit, key.side
         rows = zip(*(values.tolist() for values in numbers), strict=True)
         return [LimitState(v, b, side, unit, s, binds) for v, b, s, binds in rows]
+
+
+def are_allowed(question: Question, x: Mapping[str, Any]) -> Any:
+    """Tell where what is decided is whole where it has to be, and in its list where it has one; one design or many."""
+    good: Any = np.True_
+    for d in question.decide:
+        if d.integer:
+            good = good & (x[d.name] == np.round(x[d.name]))
+        if d.values is not None:
+            every = d
+            if np.any((x[d.name] < d.values[0]) | (x[d.name] > d.values[-1])):
+                every = evaluation.with_all_powers(d, evaluation.box(question, d.name).searched)
+            good = good & np.isin(x[d.name], np.array(every.values, dtype=float))
+    return good
 
 
 def judge(

@@ -27,6 +27,7 @@ from solvers.sampling.trials import Designs, UnreadableState, score
 
 QUESTION, MADE_BY, SCENARIO, TITLE = "dse:question", "dse:version", "dse:scenario", "dse:title"
 SEARCHED_BY, CONTINUED, BEST = "dse:searched by", "dse:continued after", "dse:best"
+NO_DESIGN = "its best design is none of this question"
 SHARED_SECONDS, TIMED_SECONDS = 0.05, 1.0
 """What it takes to share a trial among processes in a file, and for how long trials are timed before they are."""
 AGAIN_SECONDS = 1.0
@@ -133,7 +134,9 @@ def _best_kept(study: optuna.Study, designs: Designs, found: Found) -> Tried | N
         try:
             design = designs.of_values(kept)
         except (KeyError, TypeError, ValueError) as problem:
-            raise UnreadableState("its best design is none of this question") from problem
+            raise UnreadableState(NO_DESIGN) from problem
+        if not designs.is_allowed(design):
+            raise UnreadableState(NO_DESIGN)
         before = Tried(design, score(design))
         if best is None or sampler.rank(before) < sampler.rank(best):
             return before

@@ -19,6 +19,7 @@ from formulations.tolerances import HOLDS
 from scenarios.question import Decision, Question, combinations, fixed
 from solvers import boxes
 from solvers.boxes import DENSER_NEAR_ZERO
+from solvers.judgement import are_allowed
 
 MOST_COMBINATIONS = 200
 MOST_TIGHTENED = 8
@@ -104,6 +105,17 @@ class Designs:
             self._left[key] = fixed(self.question, chosen) if chosen else self.question
         left = self._left[key]
         return Design(left, chosen, {d.name: float(values[d.name]) for d in left.decide})
+
+    def is_allowed(self, design: Design) -> bool:
+        """Tell whether what is decided has values that it may have, whatever the limits say."""
+        named = {d.name: d.choices for d in self.question.decide if d.choices is not None}
+        if any(design.chosen[n] not in choices for n, choices in named.items()):
+            return False
+        for name, value in design.x.items():
+            q = evaluation.quantity(self.question.model, name)
+            if not (math.isfinite(value) and q.minimum <= value <= q.maximum):
+                return False
+        return bool(are_allowed(design.question, design.x))
 
 
 def score(design: Design) -> Score:

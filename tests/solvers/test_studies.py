@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import sqlite3
 import sys
 from pathlib import Path
@@ -61,6 +62,30 @@ def test_more_trials_give_no_worse_an_answer(storage: str, monkeypatch: pytest.M
     kept(storage).set_user_attr(studies.BEST, {"processors": 3.0})
     with pytest.raises(StudyError, match="its best design is none of this question"):
         dse.solve(NBODY, sampler="random", trials=16, seed=1, storage=storage, compare=False)
+
+
+@pytest.mark.parametrize(
+    ("decide", "best"),
+    [
+        # not whole, not in its list, below what a number of processors can be, and none
+        ({"processors": {"max": 4096, "integer": True}}, {"processors": 3000.5}),
+        ({"processors": {"values": [1000, 2000, 4000]}}, {"processors": 3000.0}),
+        ({"processors": {"max": 4096, "integer": False}}, {"processors": 0.5}),
+        ({"memory": {}, "processors": {"max": 4096}}, {"processors": 2000.0, "memory": -1.0}),
+        ({"memory": {}, "processors": {"max": 4096}}, {"processors": 2000.0, "memory": math.nan}),
+    ],
+)
+def test_a_kept_design_that_is_not_allowed_is_refused(
+    decide: dict[str, Any], best: dict[str, float], storage: str
+) -> None:
+    given = {"bodies": 1e5, "flops_per_pair": 10} | ({} if "memory" in decide else {"memory": 2e3})
+    asked = NBODY | {"given": given, "decide": decide, "objective": {"minimize": "time"}, "limits": {}}
+    dse.solve(asked, sampler="random", trials=4, seed=1, storage=storage, compare=False)
+    # what dse itself keeps is read again
+    dse.solve(asked, sampler="random", trials=5, seed=1, storage=storage, compare=False)
+    kept(storage).set_user_attr(studies.BEST, best)
+    with pytest.raises(StudyError, match="its best design is none of this question"):
+        dse.solve(asked, sampler="random", trials=5, seed=1, storage=storage, compare=False)
 
 
 def test_the_same_seed_gives_the_same_study(tmp_path: Path) -> None:
