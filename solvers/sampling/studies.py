@@ -259,20 +259,20 @@ def work(
     missing is under way elsewhere, this waits for it, and after ``patience`` s without news tries one more itself.
     ``is_done``: asked before each, in place of the count.
     """
-    seen, since, alone, ended = -1, time.monotonic(), False, False
+    seen, since, alone, ended = -1, time.monotonic(), False, -1
 
     def value(trial: optuna.Trial) -> Any:
         nonlocal ended
         # two may have begun the last trial at the same time: it belongs to the one with the lower number
         if not alone and trial.number >= trials and _before(study, trial.number) >= trials:
-            ended = True
+            ended = trial.number
             raise optuna.TrialPruned
         try:
             found = objective(trial)
         except optuna.exceptions.UpdateFinishedTrialError:
-            ended = True
+            ended = trial.number
             raise
-        ended = True
+        ended = trial.number
         return found
 
     while not (is_done() if is_done is not None else finished(study) >= trials):
@@ -285,12 +285,13 @@ def work(
         if not now[State.WAITING] and done + now[State.RUNNING] >= trials and not alone:
             time.sleep(LOOK_EVERY)
             continue
-        ended = False
+        ended = -1
         try:
             study.optimize(value, n_trials=1)
         except (optuna.exceptions.UpdateFinishedTrialError, ValueError, AssertionError):
-            # Optuna's words for a trial taken for lost by others while it was only slow: they have tried it again
-            if not ended:
+            # Optuna's words for a trial taken for lost by others while it was only slow: they have tried it again, and
+            # told it as failed, which a trial that came to its end never is
+            if ended < 0 or study.get_trials(deepcopy=False)[ended].state is not State.FAIL:
                 raise
 
 

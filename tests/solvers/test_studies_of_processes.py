@@ -319,6 +319,21 @@ def test_who_loses_a_trial_to_others_goes_on(tmp_path: Path, early: bool) -> Non
     database.engine.dispose()
 
 
+def test_what_goes_wrong_after_a_trial_is_not_taken_for_a_lost_one(tmp_path: Path) -> None:
+    class Wrong(optuna.samplers.RandomSampler):
+        def after_trial(self, *of: Any) -> None:
+            raise ValueError("a mistake of the sampler")
+
+    asked = Search("random", trials=3, storage=str(tmp_path / "study.db"))
+    with sampler.quiet():
+        study, database = studies.opened(Designs(question(tmp_path)), asked)
+        study.sampler = Wrong()
+        with pytest.raises(ValueError, match="a mistake of the sampler"):
+            studies.work(study, sampler.objective(Designs(question(tmp_path)), asked), 3)
+        assert states(study) == {"COMPLETE": 1}
+    database.engine.dispose()
+
+
 def test_many_make_a_database_at_the_same_moment(storage: str) -> None:
     together, made, refused = threading.Barrier(6), [], []
 
