@@ -115,6 +115,7 @@ def sweep(
         )
         # as it is, finished or not
         dataset = api.open(output)
+        sweep_summary.refuse_other_results(dataset, output, draws=bool(pictures))
         if pictures:
             _refuse_undrawable({str(d): dataset.sizes[d] for d in dataset["status"].dims})
         draw(pictures, "sweep", dataset, dataset.attrs)
@@ -124,7 +125,10 @@ def sweep(
             f"name the STORE to fill: dse sweep {shlex.quote(str(scenario))} -o {Path(scenario).stem}.zarr"
         )
     if scenario is None or output is None:
-        raise click.UsageError("name a scenario FILE and, with -o, the STORE to fill (or --status STORE)")
+        raise click.UsageError(
+            "name a scenario FILE and, with -o, the STORE to fill; without a FILE, --status STORE shows how far a "
+            "sweep is, and -o STORE with --summary or --plot PICTURE describes it"
+        )
     if baseline is None and baseline_machine is not None:
         baseline = scenario
     check_store(output)
@@ -269,7 +273,7 @@ def _left_over(dataset: xr.Dataset) -> dict[str, Any]:
 
 def _show_sweep(told: dict[str, Any], dataset: xr.Dataset | None) -> None:
     counts = ", ".join(f"{n} {name}" for name, n in told["statuses"].items())
-    say(f"{_points_text(told)}: {counts}")
+    say(f"{_points_text(told)}: {counts or 'none is answered yet'}")
     for message in told["messages"]:
         say(f"  error: {message}")
     _show_outside(told)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from dse.commands.terminal import sketch
 from dse.commands.terminal.printing import say, show, table
@@ -25,6 +29,20 @@ def parts(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
     )
     for _, region in chunk_slices(shape, chunk_shape(shape, "array", width)):
         yield dataset.isel(dict(zip(dims, region, strict=True)))
+
+
+def refuse_other_results(dataset: xr.Dataset, store: str, *, draws: bool) -> None:
+    """Refuse to describe what has no status at each point, or to draw a front as a sweep; raises UsageError."""
+    from results.along_fronts.variable_names import FRONT
+
+    if "status" in dataset and not (draws and FRONT in dataset.dims):
+        return
+    what = "nothing was solved in it" if "status" not in dataset else "it is a front"
+    quoted, stem = shlex.quote(store), Path(store.rstrip("/")).stem
+    raise click.UsageError(
+        f"{store} is no store of dse sweep, {what}: describe it with dse report {quoted} -o "
+        f"{shlex.quote(f'{stem}.html')}, or draw it with dse export {quoted} -o {shlex.quote(f'{stem}.png')}"
+    )
 
 
 def best(dataset: xr.Dataset) -> dict[str, Any] | None:
