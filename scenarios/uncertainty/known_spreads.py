@@ -60,15 +60,17 @@ def read(
 
 
 def of_interval(value: float, ends: tuple[float, float], confidence: float | None) -> Marginal:
-    """Return the distribution of a value that is known between two ends, with a confidence (None: for sure).
+    """Return the distribution of a value that is known between two ends, with a confidence (None, 1: for sure).
 
-    An interval between whose ends a source leaves a value open is that of a uniform distribution. One of a fit, with
+    Where both are the same it is one value. An interval between whose ends a source leaves a value open is that of a uniform distribution. One of a fit, with
     its confidence, is that of a normal one where it is even and far from 0, else of a lognormal one with the fitted
     value as its median. Where it begins at 0, which the fit cannot pass, it is that of a normal one cut there; but
     where the value lies beyond its middle, it is a bound that no run comes up to, and all below fits as well: uniform.
     """
     low, high = ends
-    if confidence is None or (low == 0 and value > high / 2):
+    if low == high:
+        return Marginal("values", (low,), weights=(1.0,))
+    if confidence is None or (1 + confidence) / 2 >= 1 or (low == 0 and value > high / 2):
         return Marginal("uniform", (low, high))
     from scipy.special import ndtr, ndtri
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dse.quantities import plural, show
@@ -39,7 +41,12 @@ def distribution(of: Marginal, unit: str) -> str:
             f"{word} {show(v, '' if (of.kind, i) in _PLAIN else unit)}"
             for i, (word, v) in enumerate(zip(_NAMES[of.kind], of.numbers, strict=True))
         ]
-        told += [f"cut at {show(of.low, unit)}"] if of.outside() > MOST_CUT else []
+        if of.outside() > MOST_CUT:
+            below, above = replace(of, high=math.inf).outside(), replace(of, low=-math.inf).outside()
+            cuts = [
+                show(end, unit) for end, share in ((of.low, below), (of.high, above)) if share > MOST_CUT / 2
+            ]
+            told += [f"cut at {' and '.join(cuts)}"]
         return f"{of.kind}: {', '.join(told)}"
     if of.kind == "values":
         listed = list(zip(of.numbers, of.weights, strict=True))

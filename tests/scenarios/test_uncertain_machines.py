@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import scenarios
+from scenarios.distributions import Marginal
 from scenarios.uncertain import draw, uncertain_of
+from scenarios.uncertainty.known_spreads import of_interval
+from scenarios.uncertainty.uncertain_words import distribution
 
 FITTED = """
 title = "a fitted machine"
@@ -161,3 +164,33 @@ def test_an_interval_that_begins_at_0_is_a_distribution_from_0(
     assert drawn.min() >= 0
     assert (drawn <= high).mean() == pytest.approx(below, abs=0.002)
     assert np.median(drawn) == pytest.approx(median, rel=0.02)
+
+
+@pytest.mark.parametrize("value", [0.0, 2.0])
+def test_an_interval_without_a_width_is_one_value(value: float) -> None:
+    found = of_interval(value, (value, value), 0.95)
+    assert found.outside() == 0
+    assert found.support() == (value, value)
+    assert found.quantile(np.array([0.1, 0.9])).tolist() == [value, value]
+
+
+@pytest.mark.parametrize("ends", [(0.0, 4.0), (1.0, 4.0)])
+@pytest.mark.parametrize("confidence", [1.0, 1 - 1e-16])
+def test_an_interval_that_is_sure_is_uniform(ends: tuple[float, float], confidence: float) -> None:
+    found = of_interval(1.5, ends, confidence)
+    assert found.outside() == 0
+    assert found.quantile(np.array([0.0, 0.5, 1.0])) == pytest.approx([ends[0], sum(ends) / 2, ends[1]])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (0.0, np.inf, "cut at 0 W"),
+        (-np.inf, 3.0, "cut at 3 W"),
+        (0.0, 100.0, "cut at 0 W"),
+        (-100.0, 3.0, "cut at 3 W"),
+        (0.0, 3.0, "cut at 0 W and 3 W"),
+    ],
+)
+def test_the_end_that_cuts_is_told(low: float, high: float, told: str) -> None:
+    assert distribution(Marginal("normal", (1.0, 1.0), low, high), "W").endswith(f", {told}")
