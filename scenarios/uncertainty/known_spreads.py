@@ -62,10 +62,11 @@ def read(
 def of_interval(value: float, ends: tuple[float, float], confidence: float | None) -> Marginal:
     """Return the distribution of a value that is known between two ends, with a confidence (None, 1: for sure).
 
-    Where both are the same it is one value. An interval between whose ends a source leaves a value open is that of a uniform distribution. One of a fit, with
-    its confidence, is that of a normal one where it is even and far from 0, else of a lognormal one with the fitted
-    value as its median. Where it begins at 0, which the fit cannot pass, it is that of a normal one cut there; but
-    where the value lies beyond its middle, it is a bound that no run comes up to, and all below fits as well: uniform.
+    Where both are the same it is one value. An interval between whose ends a source leaves a value open is that of
+    a uniform distribution. One of a fit, with its confidence, is that of a normal one where it is even and far from
+    0, else of a lognormal one with the fitted value as its median. Where it begins at 0, which the fit cannot pass,
+    it is that of a normal one cut there; but where the value lies beyond its middle, it is a bound that no run
+    comes up to, and all below fits as well: uniform.
     """
     low, high = ends
     if low == high:
