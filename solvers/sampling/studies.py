@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,13 @@ from typing import Any
 import optuna
 
 from dse.models.shared.validity import is_within
-from dse.system.progress import reporting
+from dse.system.progress import Report, reporting
 from dse.version import VERSION
 from results.stores import identities
 from scenarios.question import Question, Search
 from solvers.sampling import sampler
 from solvers.sampling.databases import PACE, Pace, StudyError, connected, first_line, heard_of
+from solvers.sampling.first_trials import FirstTrials
 from solvers.sampling.sampler import Found, Tried
 from solvers.sampling.trials import Designs, UnreadableState, score
 
@@ -52,68 +55,101 @@ def search(question: Question, asked: Search) -> Found:
 
 
 def _unkept_study(designs: Designs, asked: Search) -> Found:
-    """Search by several processes where trials take long enough to be shared, and by this one alone elsewhere."""
+    """Search by this process alone, and by several from when trials are seen to take long enough to be shared."""
     alone = replace(asked, workers=1)
-    evaluate, times = sampler.objective(designs, alone), list[float]()
-
-    def timed(trial: optuna.Trial) -> float | tuple[float, ...]:
-        begun = time.perf_counter()
-        found = evaluate(trial)
-        times.append(time.perf_counter() - begun)
-        return found
-
-    def stop_where_slow(study: optuna.Study, _: Any) -> None:
-        if sum(times) >= max(TIMED_SECONDS, SHARED_SECONDS * len(times)):
-            study.stop()
-
     study = optuna.create_study(
         directions=sampler.directions(designs.question), sampler=sampler.made(alone, 0, 0)
     )
-    study.optimize(timed, n_trials=asked.trials, callbacks=[stop_where_slow])
-    if finished(study) >= asked.trials:
-        return replace(sampler.read(designs, alone, study), idle=asked.workers)
-    with tempfile.TemporaryDirectory() as folder:
+    first = FirstTrials(study, asked.trials, TIMED_SECONDS, SHARED_SECONDS)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as helper:
         shared = replace(asked, storage=str(Path(folder) / "study.db"))
-        return replace(_continued_study(designs, shared, study.get_trials()), search=asked)
+        sharing = helper.submit(_shared_study, designs, shared, first)
+        try:
+            first.run(sampler.objective(designs, alone))
+            opened_study = sharing.result()
+        except BaseException:
+            first.stop()
+            raise
+        if opened_study is None:
+            return replace(sampler.read(designs, alone, study), idle=asked.workers)
+        with _closing(shared, opened_study[1]):
+            return replace(_read(designs, shared, *opened_study), search=asked)
 
 
-def _continued_study(
-    designs: Designs, asked: Search, begun: Sequence[optuna.trial.FrozenTrial] = ()
-) -> Found:
-    """Search in a database; ``begun``: trials that a new study begins with."""
+def _shared_study(
+    designs: Designs, asked: Search, first: FirstTrials
+) -> tuple[optuna.Study, optuna.storages.RDBStorage] | None:
+    """Let several processes go on where the first trials are slow, while the last of these may be under way."""
+    if not first.are_slow():
+        return None
     with reporting(None, "trial") as report:
         study, storage = opened(designs, asked)
-        if (before := finished(study)) < asked.trials:
-            _note(study, SEARCHED_BY, sampler.by(asked))
-            if before:
-                _note(study, CONTINUED, before)
-        study.add_trials(begun)
 
         def is_done() -> bool:
-            report(min(done := finished(study), asked.trials), asked.trials)
-            return done >= asked.trials
+            first.give(study)
+            return _is_done(study, asked, report)
 
-        try:
+        with contextlib.ExitStack() as unless_shared:
+            unless_shared.enter_context(_closing(asked, storage))
+            first.lend(study)
+            _run_workers(designs, asked, is_done)
+            unless_shared.pop_all()
+        return study, storage
+
+
+def _continued_study(designs: Designs, asked: Search) -> Found:
+    """Search in a database."""
+    with reporting(None, "trial") as report:
+        study, storage = opened(designs, asked)
+        with _closing(asked, storage):
+            if (before := finished(study)) < asked.trials:
+                _note(study, SEARCHED_BY, sampler.by(asked))
+                if before:
+                    _note(study, CONTINUED, before)
+
+            def is_done() -> bool:
+                return _is_done(study, asked, report)
+
             if asked.workers > 1:
-                from solvers.sampling import study_workers
-
-                study_workers.run(designs.question, asked, is_done)
+                _run_workers(designs, asked, is_done)
             else:
                 study.sampler = sampler.made(asked, 0, len(study.get_trials(deepcopy=False)))
                 work(study, sampler.objective(designs, asked), asked.trials, is_done=is_done)
-            _end_unfinished(study, storage)
-            found = sampler.read(designs, asked, study)
-            return replace(
-                found,
-                others=tuple(t for t in study.user_attrs.get(SEARCHED_BY, ()) if t != sampler.by(asked)),
-                continued=tuple(study.user_attrs.get(CONTINUED, ())),
-                best=_best_kept(study, designs, found),
-            )
-        except UnreadableState as problem:
-            raise StudyError(f"{asked.storage}: the study {asked.study!r}: {problem}") from problem
-        finally:
-            storage.remove_session()
-            storage.engine.dispose()
+            return _read(designs, asked, study, storage)
+
+
+def _is_done(study: optuna.Study, asked: Search, report: Report) -> bool:
+    report(min(done := finished(study), asked.trials), asked.trials)
+    return done >= asked.trials
+
+
+def _run_workers(designs: Designs, asked: Search, is_done: Callable[[], bool]) -> None:
+    from solvers.sampling import study_workers
+
+    study_workers.run(designs.question, asked, is_done)
+
+
+@contextlib.contextmanager
+def _closing(asked: Search, storage: optuna.storages.RDBStorage) -> Iterator[None]:
+    try:
+        yield
+    except UnreadableState as problem:
+        raise StudyError(f"{asked.storage}: the study {asked.study!r}: {problem}") from problem
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
+def _read(designs: Designs, asked: Search, study: optuna.Study, storage: optuna.storages.RDBStorage) -> Found:
+    """Return what a study has found that is done."""
+    _end_unfinished(study, storage)
+    found = sampler.read(designs, asked, study)
+    return replace(
+        found,
+        others=tuple(t for t in study.user_attrs.get(SEARCHED_BY, ()) if t != sampler.by(asked)),
+        continued=tuple(study.user_attrs.get(CONTINUED, ())),
+        best=_best_kept(study, designs, found),
+    )
 
 
 def _note(study: optuna.Study, name: str, entry: str | int) -> None:

@@ -26,6 +26,7 @@ from results.solution import Status
 from scenarios.question import Decision, Objective, Question, Search
 from solvers.sampling import databases, sampler, studies, study_workers
 from solvers.sampling.databases import Pace, StudyError
+from solvers.sampling.first_trials import FirstTrials
 from solvers.sampling.trials import Designs
 
 
@@ -206,12 +207,14 @@ def test_cheap_trials_are_not_shared(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["random", "CMA-ES"])
 def test_a_study_goes_on_from_trials_made_without_it(name: str, tmp_path: Path) -> None:
-    asked = Search(name, trials=12, storage=str(tmp_path / "study.db"))
+    asked = Search(name, trials=12, storage=str(tmp_path / "study.db"), workers=2)
     designs = Designs(question(tmp_path))
     with sampler.quiet():
         begun = optuna.create_study(sampler=sampler.made(asked, 0, 0))
         begun.optimize(sampler.objective(designs, asked), n_trials=8)
-        found = studies._continued_study(designs, asked, begun.get_trials())
+        shared = studies._shared_study(designs, asked, FirstTrials(begun, 12, 0.0, 0.0))
+        assert shared is not None
+        found = studies._read(designs, asked, *shared)
     kept_trials = kept(asked.storage).get_trials()
     assert found.trials == len(kept_trials) == 12
     assert [t.params for t in kept_trials[:8]] == [t.params for t in begun.get_trials()]
