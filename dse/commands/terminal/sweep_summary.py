@@ -13,6 +13,7 @@ import click
 from dse.commands.terminal import sketch
 from dse.commands.terminal.printing import say, show, table
 from formulations.tolerances import TIE
+from results.along_fronts.variable_names import FRONT
 from results.stores.chunks import chunk_shape, chunk_slices
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ def parts(dataset: xr.Dataset) -> Iterator[xr.Dataset]:
 
 def refuse_other_results(dataset: xr.Dataset, store: str, *, draws: bool) -> None:
     """Refuse to describe what has no status at each point, or to draw a front as a sweep; raises UsageError."""
-    from results.along_fronts.variable_names import FRONT
-
     if "status" in dataset and not (draws and FRONT in dataset.dims):
         return
     what = "nothing was solved in it" if "status" not in dataset else "it is a front"
