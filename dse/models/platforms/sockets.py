@@ -23,9 +23,9 @@ gives no rate of a socket; the machines have the one at which a socket draws as 
 
 Power supplies are bought in whole steps (``power_step``, of which the last one is started): they suffice (``powered``),
 and each is needed (``started``). Where numbers are uncertain one station has the supply of its worst sample, and
-``started`` is no limit. A station has a socket at least (``any_socket``), and each socket a place on a card (``housed``):
-this is what a station is, and no part of a conflict. (25) as printed counts energy again at every level and
-non-recurring costs once per unit; here each stands once.
+``started`` is no limit. A station has a socket at least (``any_socket``), and each socket a place on a card
+(``housed``): this is what a station is, and no part of a conflict. (25) as printed counts energy again at every level
+and non-recurring costs once per unit; here each stands once.
 """
 
 from __future__ import annotations
