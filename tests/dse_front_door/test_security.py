@@ -27,6 +27,7 @@ STUDY = """
 sampler = "random"
 trials  = 4
 workers = 2
+storage = "study.db"    # without one trials as cheap as these are one process's
 """
 
 Started = subprocess.Popen[str]

@@ -216,7 +216,8 @@ def test_a_study_goes_on_from_trials_made_without_it(name: str, tmp_path: Path) 
         assert shared is not None
         found = studies._read(designs, asked, *shared)
     kept_trials = kept(asked.storage).get_trials()
-    assert found.trials == len(kept_trials) == 12
+    # two may begin the last trial at the same time, of which one is given up
+    assert found.trials == sum(t.state is State.COMPLETE for t in kept_trials) == 12
     assert [t.params for t in kept_trials[:8]] == [t.params for t in begun.get_trials()]
     assert "continued" not in found.effort
 
