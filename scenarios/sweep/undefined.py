@@ -196,13 +196,11 @@ def _is_negative_somewhere(grid: Grid, s: Suspect) -> bool:
     needed = _rests_on(s.tree, {d.name: d for d in every})
     alone = not needed & ({q.name for q in model.metrics} - {d.name for d in every})
     runs = [(d.name, compiled(d.tree, plain_lift)) for d in every if d.name in needed]
-    run, choices = (
-        compiled(s.tree, plain_lift),
-        any(n.startswith(MACHINE_PREFIX) for n in needed) or not alone,
-    )
+    run = compiled(s.tree, plain_lift)
+    most = 1 if alone and not any(n.startswith(MACHINE_PREFIX) for n in needed) else MOST_CHOICES
     try:
         for spot in _spots_that_differ(grid, needed, MOST_SPOTS if alone else FEW_SPOTS):
-            for _, q in itertools.islice(combinations(grid.question(spot)), MOST_CHOICES if choices else 1):
+            for _, q in itertools.islice(combinations(grid.question(spot)), most):
                 if alone:
                     at: dict[str, Any] = {**q.given, **_designs_in_box(q)}
                     with np.errstate(all="ignore"):
@@ -307,16 +305,14 @@ def _nowhere(d: Definition, suspects: list[Suspect], tried: _Tried, findings: Fi
 
     own = [np.asarray(compiled(s.tree, plain_lift)(tried.at), float) for s in suspects]
     zero = any(s.divisor and not v.any() for s, v in zip(suspects, own, strict=True))
-    under = any((v < 0).any() for s, v in zip(suspects, own, strict=True) if not s.divisor)
-    why = (
-        "it takes a root or a logarithm of what is negative"
-        if under
-        else "it is too large to be computed with"
-    )
     if zero:
         why = "it divides by 0"
     elif own and not any(np.isfinite(v).any() for v in own):
         why = "a part of it has none"
+    elif any((v < 0).any() for s, v in zip(suspects, own, strict=True) if not s.divisor):
+        why = "it takes a root or a logarithm of what is negative"
+    else:
+        why = "it is too large to be computed with"
     wrong = f"{shown(d.text)} has no value{where}: {why}"
     findings.add(f"define.{d.name}", wrong, "correct the expression, or the numbers and bounds it depends on")
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from kernel_times import NOISE, runs
 from scipy.optimize import linprog, minimize
 
 import dse
@@ -23,23 +24,7 @@ from dse.fitting.behaviours.lattice import candidates, coefficients, found
 from dse.fitting.behaviours.logfit import Free, fitted, form_of, log_value
 from dse.models.described.fitted import fit_of
 
-NOISE = 0.03
 Data = Mapping[str, Any]
-
-
-def runs(seed: int, count: int = 150, noise: float = NOISE) -> dict[str, Any]:
-    """Times of a made-up kernel: 4 us, 5 fs per product and 2 ps per entry of one factor."""
-    rng = np.random.default_rng(seed)
-    m, n, k = (np.round(np.exp(rng.uniform(np.log(8), np.log(4096), count))) for _ in range(3))
-    seconds = 4e-6 + 5e-15 * m * n * k + 2e-12 * m * k
-    return {
-        "m": m,
-        "n": n,
-        "k": k,
-        "latency [ms]": 1e3 * seconds * np.exp(noise * rng.standard_normal(count)),
-    }
-
-
 FORM = "a + b * m * n * k + c * m * k"
 TRUE = {"a": 4e-6, "b": 5e-15, "c": 2e-12}
 
@@ -73,44 +58,6 @@ def test_a_coefficient_that_is_not_there_is_left_out_and_bounded_on_one_side():
     assert len(made.fitted.terms) == 3 + (d.value > 0)
     if d.value == 0:
         assert "d not visible in these runs" in str(made)
-
-
-@pytest.mark.parametrize(
-    ("form", "m", "truth"),
-    [
-        # one column twice: each may be all of it or nothing
-        ("a + b * m * n * k + c * m * k + d * m * k", 1.0, {"c": (0.0, 2e-12), "d": (0.0, 2e-12)}),
-        # n is twice m in all runs
-        ("a + b * m * n * k + c * m * k + d * n * k", 2.0, {"c": (0.0, 2e-12), "d": (0.0, 1e-12)}),
-        # the second is a sum of the others: without m alone it is not there either, and the first is sure
-        (
-            "a + b * m * n * k + c * m * k + d * m * (k + 100) + e * m",
-            1.0,
-            {"c": (1.9e-12, 2e-12), "d": (0.0, 0.0), "e": (0.0, 0.0)},
-        ),
-    ],
-)
-def test_coefficients_that_runs_cannot_tell_apart_have_wide_intervals(
-    form: str, m: float, truth: dict[str, tuple[float, float]]
-):
-    data = runs(2)
-    if m != 1.0:
-        data["n"] = m * data["m"]
-        data["latency [ms]"] = 1e3 * (
-            4e-6 + 5e-15 * data["m"] * data["n"] * data["k"] + 2e-12 * data["m"] * data["k"]
-        )
-    made = fit_behaviour(data, "latency", "m, n, k", form=form)
-    told = {e.name: e for e in made.estimates}
-    for name, (least, most) in truth.items():
-        assert told[name].low <= least
-        assert told[name].high >= 0.95 * most
-    assert "the runs cannot tell" in str(made)
-    file = tomllib.loads(made.file())
-    assert all(n in file["notes"] for n in truth)
-    written = [t["interval"] for t in file["terms"]]
-    assert all(low <= t["coefficient"] <= high for t, (low, high) in zip(file["terms"], written, strict=True))
-    apart = fit_behaviour(data, "latency", "m, n, k", form="a + b * m * n * k + c * m * k")
-    assert "cannot tell" not in str(apart)
 
 
 @pytest.mark.parametrize("seed", range(3))
