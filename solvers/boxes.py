@@ -17,6 +17,7 @@ from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics import slopes
 from formulations.arithmetics.slopes import Slope
 from formulations.grids.divided import at
 from formulations.row_keys import RowKey
@@ -236,8 +237,11 @@ def enclose(question: Question, low: Array, high: Array) -> Enclosure:
 
 
 def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ...]) -> Enclosure:
-    """Return rows that were worked out over ``shape`` (boxes, variables) as arrays, the first of them limits."""
+    """Work out rows over ``shape`` (boxes, variables) as arrays, the first of them limits."""
     count, k = shape
+    with np.errstate(all="ignore"):
+        # together: what several need is worked out once
+        slopes.work_out(found)
     reach = np.stack([found[0].reach.lo, found[0].reach.hi]) if found else np.empty((2, k, count))
     return with_mean_value_form(
         Enclosure(

@@ -81,8 +81,11 @@ def anywhere(question: Question, where: Space, designs: Array | None = None) -> 
 
 def nothing_beyond(question: Question, count: int) -> Bools:
     """Tell at which of N points the limits leave nothing beyond the ends that only a search has (``beyond.beyond``)."""
-    sure = np.ones(count, bool)
-    for shell in beyond.beyond(question):
-        low, high = (np.tile(end, (count, 1)) for end in (shell.low, shell.high))
-        sure &= feasible(question, replace(shell, low=low, high=high)) == CANNOT_HOLD
-    return sure
+    shells = beyond.beyond(question)
+    if not shells:
+        return np.ones(count, bool)
+    # rows of one search: each shell of each point
+    low, high = (np.tile(np.stack([getattr(s, end) for s in shells]), (count, 1)) for end in ("low", "high"))
+    each = at(question, np.repeat(np.arange(count), len(shells)))
+    told = feasible(each, replace(shells[0], low=low, high=high))
+    return np.asarray((told.reshape(count, -1) == CANNOT_HOLD).all(axis=1))

@@ -29,8 +29,11 @@ BOXES_AT_ONCE = 512
 """Boxes of a point that are cut in a round, at most."""
 BOXES_TOGETHER = 8192
 """Boxes that are cut together: those of whole points, so that none depends on the others."""
-HALVINGS, PARTS = 2, 16
-"""How often a box is halved before its parts are bounded, into so many of a point in all; then once."""
+PARTS, PARTS_OF_ANY = (2, 16), (4, 512)
+"""How often a box is halved before its parts are bounded (at least once), and as long as a point has fewer of them.
+
+The second where any design will do: what has none has all its boxes refuted, whatever comes first.
+"""
 UNSUCCESSFUL_BOXES = 2000
 SMALLEST = 1e-14
 NARROWED = 1e3
@@ -313,14 +316,15 @@ def _follow(s: _Search, point: Indices, x: Array | None = None) -> None:
 
 
 def _parts(s: _Search, now: Boxes) -> Boxes:
-    """Cut boxes along the variable that moves their numbers most; where a point has few, into more parts."""
-    along = np.argmax(now.steep * s.where.at(now.point).width(now.low, now.high), axis=1)
+    """Halve boxes along the variable that moves their numbers most, again where a point has few parts."""
     count, done = np.bincount(now.point)[now.point], []
-    for i in range(1, HALVINGS + 1):
+    halvings, most = PARTS if s.wanted else PARTS_OF_ANY
+    along = np.argmax(now.steep * s.where.at(now.point).width(now.low, now.high), axis=1)
+    for i in range(1, halvings + 1):
         low, high = halves(s.where.at(now.point), now.low, now.high, along)
         twice = np.tile(np.arange(along.size), 2)
         now, along, count = replace(now.take(twice), low=low, high=high), along[twice], 2 * count[twice]
-        again = (count < PARTS) & (i < HALVINGS)
+        again = (count < most) & (i < halvings)
         done.append(now.take(~again))
         now, along, count = now.take(again), along[again], count[again]
     return joined(done)

@@ -12,7 +12,7 @@ from dse.models import arithmetic
 from formulations import evaluation
 from formulations.arithmetics import intervals
 from formulations.arithmetics.intervals import Interval
-from formulations.arithmetics.slopes import Slope
+from formulations.arithmetics.slopes import Slope, work_out
 from scenarios.question import Question
 
 NUMBERS = st.floats(-1e3, 1e3).map(lambda x: round(x, 6))
@@ -132,3 +132,29 @@ def test_an_exponential_beyond_the_largest_number_is_at_least_that() -> None:
     assert inside(Interval(found.lo[0], found.hi[0]), math.exp(1.5))
     assert found.lo[1] == np.finfo(float).max
     assert found.hi[1] == np.inf
+
+
+def test_quantities_that_nobody_asks_for_are_not_worked_out():
+    """A search needs a few of a model's metrics; what several of these need is worked out once."""
+    (x,) = Slope.inputs(np.array([[1.0]]), np.array([[2.0]]), np.array([[4.0]]))
+    asked: list[str] = []
+
+    def noted(name: str) -> Slope:
+        return Slope(lambda a: asked.append(name) or (a.at, a.slopes), x.reach, x)
+
+    shared, other = noted("shared"), noted("other")
+    wanted = [shared * 2.0 + 1.0, shared * shared]
+    unwanted = other + shared
+    assert not asked
+    work_out(wanted)
+    assert asked == ["shared"]
+    assert float(unwanted.value.hi[0]) == pytest.approx(8.0)
+    assert "other" in asked
+    assert [float(s.value.hi[0]) for s in wanted] == pytest.approx([9.0, 16.0])
+
+
+def test_a_sum_of_thousands_of_terms_is_worked_out():
+    (x,) = Slope.inputs(np.array([[1.0]]), np.array([[2.0]]), np.array([[4.0]]))
+    total = sum((x for _ in range(5000)), start=x)
+    assert float(total.value.hi[0]) == pytest.approx(5001 * 4.0)
+    assert float(np.max(total.slopes[0].hi)) == pytest.approx(1.0)
