@@ -239,9 +239,8 @@ def enclose(question: Question, low: Array, high: Array) -> Enclosure:
 def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ...]) -> Enclosure:
     """Work out rows over ``shape`` (boxes, variables) as arrays, the first of them limits."""
     count, k = shape
-    with np.errstate(all="ignore"):
-        # together: what several need is worked out once
-        slopes.work_out(found)
+    # together: what several need is worked out once
+    slopes.work_out(found)
     reach = np.stack([found[0].reach.lo, found[0].reach.hi]) if found else np.empty((2, k, count))
     return with_mean_value_form(
         Enclosure(

@@ -146,7 +146,7 @@ def fractional_power(base: Any, exponent: float, size: Callable[[], Any]) -> Any
 def _reaches(a: Any, b: Any) -> Any:
     if _reaches.dispatch(type(b)) is not _reaches.dispatch(object):
         return _reaches.dispatch(type(b))(a, b)
-    return _flag(a >= b)
+    return _flag(a >= reached_from(b))
 
 
 def _flag(holds: Any) -> Any:
@@ -154,8 +154,19 @@ def _flag(holds: Any) -> Any:
     return holds.astype(float) if isinstance(holds, np.ndarray) else 1.0 * holds
 
 
+# how far below a number counts as the number itself, relative: 0.3 / 0.1 is 3
+STEP_ROUNDING = 1e-12
+
+
+def reached_from(b: Any) -> Any:
+    """Return from where on a number (or an array of them) counts as reached: below it by rounding, 1e-12 of it."""
+    if isinstance(b, float | int):
+        return b * (1.0 - STEP_ROUNDING if b > 0 else 1.0 + STEP_ROUNDING)
+    return b * (1.0 - STEP_ROUNDING * np.sign(b))
+
+
 def reaches(a: Any, b: Any) -> Any:
-    """Return 1 where a >= b and 0 elsewhere, element by element: which case holds, as a number."""
+    """Return 1 where a >= b (up to 1e-12 of b) and 0 elsewhere, element by element: which case holds, as a number."""
     return _reaches(a, b)
 
 

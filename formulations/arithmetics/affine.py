@@ -248,7 +248,7 @@ def _arguments_of_maximum(form: Affine) -> tuple[Affine, ...]:
 def _reaches(left: Linear, right: Linear) -> Any:
     if left.value is None or right.value is None:
         return Refused("a case that depends on what is decided")
-    return constant(1.0 if left.value >= right.value else 0.0)
+    return constant(arithmetic.reaches(left.value, right.value))
 
 
 refuses(

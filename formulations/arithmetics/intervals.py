@@ -229,7 +229,9 @@ def maximum(a: Any, b: Any) -> Interval:
 def _reaches(a: Any, b: Any) -> Interval:
     """Return 1 where a >= b for certain, 0 where certainly not, else all between."""
     a, b = Interval.of(a), Interval.of(b)
-    return Interval(1.0 * (a.lo >= b.hi), 1.0 * (a.hi >= b.lo))
+    return Interval(
+        1.0 * (a.lo >= arithmetic.reached_from(b.hi)), 1.0 * (a.hi >= arithmetic.reached_from(b.lo))
+    )
 
 
 @arithmetic.at_most.register(Interval)

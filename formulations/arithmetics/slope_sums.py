@@ -43,7 +43,9 @@ def of_sum(a: Interval, b: Interval, own: Slopes, others: Slopes, reach: Interva
     if positive is not True:
         one, other, value = row(a, 0), row(b, 0), row(found, 0)
         moves = tuple(
-            ZERO if p is ZERO and q is ZERO else relative_move(one * p + other * q, value)
+            ZERO
+            if p is ZERO and q is ZERO
+            else _flat_where_both(p, q, relative_move(one * p + other * q, value))
             for p, q in zip(own, others, strict=True)
         )
         slopes = _chosen(positive, slopes, moves) if shares else moves
@@ -57,10 +59,9 @@ def _by_shares(a: Interval, b: Interval, own: Slopes, others: Slopes, reach: Int
         return own
     shape = (len(apart), *reach.lo.shape[1:])
     p, q = (_together([s[k] for k in apart], shape) for s in (own, others))
-    with np.errstate(all="ignore"):
-        ahead = Interval(reach.lo[apart], reach.hi[apart])
-        share, rest = _ends_of_shares(a, b, (q.lo - p.hi, q.hi - p.lo), ahead)
-        lo, hi = _averages(share, rest, p, q)
+    ahead = Interval(reach.lo[apart], reach.hi[apart])
+    share, rest = _ends_of_shares(a, b, (q.lo - p.hi, q.hi - p.lo), ahead)
+    lo, hi = _averages(share, rest, p, q)
     found = list(own)
     for k, least, most in zip(apart, lo, hi, strict=True):
         found[k] = Interval(least, most)
@@ -138,6 +139,12 @@ def _together(every: Sequence[Interval], shape: tuple[int, ...]) -> Interval:
     for k, s in enumerate(every):
         lo[k], hi[k] = s.lo, s.hi
     return Interval(lo, hi)
+
+
+def _flat_where_both(p: Interval, q: Interval, slope: Interval) -> Interval:
+    """The slope of a sum, which is flat where both terms are, even where the sum may be 0."""
+    flat = (p.lo == 0.0) & (p.hi == 0.0) & (q.lo == 0.0) & (q.hi == 0.0)
+    return Interval(np.where(flat, 0.0, slope.lo), np.where(flat, 0.0, slope.hi)) if flat.any() else slope
 
 
 def _chosen(which: Array, a: Slopes, b: Slopes) -> Slopes:

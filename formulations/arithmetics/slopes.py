@@ -146,14 +146,15 @@ def known(at: Interval, slopes: Slopes, reach: Interval) -> Slope:
 def work_out(wanted: Sequence[Slope]) -> list[tuple[Interval, Slopes]]:
     """Return the values and slopes of some quantities; what is known on the way is kept as long as it is needed."""
     order, users = _needed(wanted)
-    for s in order:
-        # what a quantity is made of comes before it
-        s.found = s.made_by(*s.made_of)
-        for x in s.made_of:
-            if x in users:
-                users[x] -= 1
-                if not users[x]:
-                    x.found = None
+    with np.errstate(all="ignore"):
+        for s in order:
+            # what a quantity is made of comes before it
+            s.found = s.made_by(*s.made_of)
+            for x in s.made_of:
+                if x in users:
+                    users[x] -= 1
+                    if not users[x]:
+                        x.found = None
     return [s.found for s in wanted if s.found is not None]
 
 
@@ -183,7 +184,8 @@ def _needed(wanted: Sequence[Slope]) -> tuple[list[Slope], dict[Slope, int]]:
 def _log_distances(lo: Array, centre: Array, hi: Array) -> Interval:
     """Logarithmic distance from the centre to both ends; none where the box is a single number, be it 0."""
     found = intervals.log(Interval(lo, hi) / Interval.of(centre))
-    single = (lo == hi) & (lo == 0)
+    # rounded outwards it would not be 0, and along an unknown slope anything might be reached
+    single = lo == hi
     return Interval(np.where(single, 0.0, found.lo), np.where(single, 0.0, found.hi))
 
 

@@ -29,7 +29,8 @@ def _maximum(a: NumericValue, b: Any) -> Any:
 
 @arithmetic.register_reaches(NumericValue)
 def _reaches(a: Any, b: Any) -> Any:
-    return pyo.Expr_if(a >= b, 1.0, 0.0)
+    start = b if isinstance(b, NumericValue) else arithmetic.reached_from(b)
+    return pyo.Expr_if(a >= start, 1.0, 0.0)
 
 
 @arithmetic.uneven.register(NumericValue)

@@ -41,6 +41,31 @@ def test_equal_numbers_reach_each_other():
     np.testing.assert_array_equal(reaches(np.array([1.0, 2.0, 3.0]), 2.0), [0.0, 1.0, 1.0])
 
 
+def test_rounding_decides_no_step():
+    """Three tenths are 0.3, and a part of a size that is just the other size reaches it, on intervals as well."""
+    assert reaches(3 * 0.1, 0.3) == reaches(0.3, 3 * 0.1) == 1.0
+    assert reaches(-0.3, -3 * 0.1) == reaches(-3 * 0.1, -0.3) == 1.0
+    assert reaches(0.3 * (1 - 1e-9), 0.3) == 0.0
+    np.testing.assert_array_equal(reaches(np.inf, np.array([np.inf, 1.0])), [1.0, 1.0])
+    (x,) = Slope.inputs(*np.full((3, 1, 1), 2.0))
+    found = reaches(2097152.0 / x, 1048576.0)
+    assert found.value.lo == found.value.hi == 1.0
+
+
+def test_what_no_step_is_left_of_is_flat_even_where_it_is_nothing():
+    (x,) = Slope.inputs(np.array([[2.0]]), np.array([[3.0]]), np.array([[4.0]]))
+    found = 1.0 - reaches(x, 1.0)
+    np.testing.assert_allclose(found.value.hi, 0.0, atol=1e-15)
+    np.testing.assert_array_equal([found.slopes[0].lo, found.slopes[0].hi], 0.0)
+
+
+def test_nothing_moves_along_what_has_one_value():
+    """However steep the step along it may be."""
+    x, y = Slope.inputs(*(np.array([[0.3, end]]) for end in (1.0, 1.5, 2.0)))
+    np.testing.assert_array_equal([x.reach.lo[0], x.reach.hi[0]], 0.0)
+    assert y.reach.hi[1] > 0.2
+
+
 def test_a_step_has_no_slope_only_where_it_may_step():
     (x,) = Slope.inputs(np.array([[1.0], [3.0]]), np.array([[2.0], [4.0]]), np.array([[3.0], [5.0]]))
     found = reaches(x, 2.5)

@@ -206,6 +206,24 @@ def test_a_menu_of_sizes_is_answered_with_certainty():
     assert answer.objective == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("machine", "name", "values"),
+    [({}, "cache.L2", ["64 KiB", "512 KiB", "1 MiB"]), ({"cache.L3": "2 MiB"}, "count.die", [1, 2, 4, 8])],
+    ids=["menu of sizes", "a core's part of L3 is just what is reused"],
+)
+def test_a_step_beside_a_free_clock_is_answered_with_certainty(
+    machine: dict[str, Any], name: str, values: list[Any]
+):
+    """The best of the listed values, each asked for by itself."""
+    clock = {"machine.frequency": {"min": "0.5 GHz", "max": "2.5 GHz"}}
+    asked: dict[str, Any] = {"objective": {"minimize": "energy"}, "limits": {"time": {"max": "20 ks"}}}
+    listed = clock | {f"machine.{name}": {"values": values}}
+    answer = dse.solve(question(machine, decide=listed, **asked))
+    alone = [dse.solve(question(machine | {name: v}, decide=clock, **asked)) for v in values]
+    assert answer.status == "optimal"
+    assert answer.objective == pytest.approx(min(a.objective for a in alone if a.objective), rel=1e-7)
+
+
 def test_a_free_size_is_answered_honestly():
     """Steps have no slope: never worse than the menu's sizes, bounded, and called optimal only with a proof."""
     decide = {
