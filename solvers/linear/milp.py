@@ -202,6 +202,24 @@ def implied_within(
     return bool((ends <= p.high)[boxed].all())
 
 
+def is_least_divided(p: Program, i: int, now: float) -> bool:
+    """Whether even divisible numbers have no better ratio of a limit: one of sums is that of twice the amounts."""
+    key = p.keys[i]
+    assert key is not None, "only limits have ratios"
+    n = numbers(p, drop=[key]).relaxed()
+    found = ratio(n, *(of_possible(n, f[i]) for f in (p.numerators, p.denominators)))
+    return found.u is not None and designs.as_good(now, found.bound)
+
+
+def of_fewer(p: Program, n: Numbers, goal: Array, under: Array, best: Result) -> Result:
+    """The best ratio at fewer of what only the end of a search holds: of a ratio of sums half of all do as well."""
+    if best.u is None or not at_searched_end(p, best.u).any():
+        return best
+    alike = n.with_rows(no_worse(goal, under, best.value))
+    found = highs.minimise(alike, np.append(np.where(p.boxed, 1.0, 0.0), 0.0), share=highs.ROUGH_SHARE)
+    return best if found.u is None else replace(best, u=found.u, value=float(ratio_at(goal, under, found.u)))
+
+
 def runaway(p: Program, u: Array, least_below: Callable[[Array], float], best: float) -> str:
     """The variable of a design that only the end of its box holds (empty: none).
 
@@ -319,6 +337,11 @@ def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> R
     for _ in range(DINKELBACH_STEPS):
         now, size = float(ratio_at(goal, under, u)), abs(float(goal @ u))
         cost = linear_cost(goal, under, now)
+        # what even divisible numbers do not better needs no search, which at large numbers may never end
+        divided = u is not start and bool(n.integer.any())
+        found = highs.minimise(n.relaxed(), cost) if divided else Result(End.FAILED)
+        if found.u is not None and found.bound >= -RATIO_CLOSED * size:
+            break
         found = highs.minimise(n, cost, SHARP_SHARE * size, worse=-math.inf)
         if found.u is None:
             return Result(found.end, u if found.end is End.FAILED else None, now, ray=found.ray)

@@ -114,7 +114,7 @@ def _is_enclosed(p: Program, name: str, u: Array, programs: Sequence[Callable[[]
             continue
         now = float(ratio_at(p.numerators[i], p.denominators[i], u))
         better = no_worse(far.numerators[i], far.denominators[i], now)
-        if not milp.implied_within(p, far, [better], [key]):
+        if not milp.implied_within(p, far, [better], [key]) and not milp.is_least_divided(far, i, now):
             return False
     return True
 
@@ -277,7 +277,8 @@ def feasible_value_and_design(p: Program, name: str, unknown: set[str]) -> tuple
         key = p.keys[k]
         assert key is not None, "only limits give"
         n = milp.numbers(p, drop=[key])
-        least[k] = milp.least(p, n, *(milp.of_possible(n, f[k]) for f in (p.numerators, p.denominators)))
+        goal, under = (milp.of_possible(n, f[k]) for f in (p.numerators, p.denominators))
+        least[k] = milp.of_fewer(p, n, goal, under, milp.least(p, n, goal, under))
         unknown.update([name] if least[k].end in (End.FAILED, End.UNBOUNDED) else [])
         u, ratio = least[k].u, least[k].value
         if u is None:

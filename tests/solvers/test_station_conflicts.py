@@ -131,3 +131,39 @@ def test_what_only_an_end_of_a_search_forbids_is_not_infeasible_in_a_sweep() -> 
     told = [codes[found["status"].attrs["flag_values"].index(int(v))] for v in found["status"].values]
     assert told[0] == "optimal"
     assert told[1] == "error"
+
+
+def _two_types(efficiency: float) -> dict[str, Any]:
+    """Two types on cards of eight, as many as one likes: twice the station is no more efficient."""
+    base = {"integer_rate": 1.32e9, "energy_per_integer_operation": 4.833e-11}
+    other = {"integer_rate": 1.382e9, "energy_per_integer_operation": 2.872e-10}
+    return {
+        "model": "sockets",
+        "machine": {
+            "a": other | {"idle_energy_per_integer_operation": 3.391e-12, "cost_per_integer_rate": 6.284e-8},
+            "b": base | {"idle_energy_per_integer_operation": 1.574e-11, "cost_per_integer_rate": 8.899e-9},
+        },
+        "given": {
+            "levels": [
+                {"name": "full", "frequency": 1.0, "voltage": 1.0},
+                {"name": "low", "frequency": 0.6, "voltage": 0.8},
+            ],
+            "cards": [{"name": "c8", "sockets": 8, "cost": 25.0, "power": 0.9}],
+            "supply_efficiency": 0.9,
+            "power_step": 100.0,
+            "lifetime": 2e8,
+        },
+        "objective": {"minimize": "power"},
+        "limits": {"throughput": {"min": 3.3625e10}, "efficiency": {"min": efficiency}},
+    }
+
+
+def test_the_best_ratio_of_stations_without_end_is_told():
+    """A full card of the better type at full clock has it: 8 sockets, with the card's own power, behind the supply."""
+    found = dse.solve(_two_types(7.4088e9))
+    assert found.status == "infeasible"
+    assert found.conflicts == (("efficiency",),)
+    value, rate = found.conflict["efficiency"], 8 * 1.32e9
+    assert value == pytest.approx(0.9 * rate / (rate * 4.833e-11 + 0.9), rel=1e-8)
+    assert dse.solve(_two_types(value)).status == "optimal"
+    assert dse.solve(_two_types(value * (1 + 1e-6))).status == "infeasible"
