@@ -214,7 +214,7 @@ def _ties_told(problem: Problem, solution: Solution) -> Solution:
     if left:
         said = f"ties were not settled by {', '.join(left)}: this method cannot go by it"
     elif solution.status is Status.OPTIMAL and not methods.settles_ties(problem.question, solution.solver):
-        said = "ties were not settled: where other designs are as good, any of them may be handed out"
+        said = ties.UNSETTLED
     else:
         return solution
     return replace(solution, certificate=f"{solution.certificate}; {said}")

@@ -57,8 +57,10 @@ class _Curve:
 
     def _alone(self, first: Place, last: Place) -> Place | None:
         """The end that is as good as the other one in both objectives, as far as limits hold."""
-        if first.same(last, self.same) or min(first.b, last.a) <= self.same:
+        if first.same(last, self.same) or first.b <= self.same:
             return first
+        if last.a <= self.same:
+            return last
         far = [
             m.apart(*sorted(m.small(value(g, p.design)) for p in (first, last)))
             for m, g in zip(_measures(self.search.goals, log=False), self.search.goals, strict=True)

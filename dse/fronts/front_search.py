@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from dse.fronts import tied
 from dse.fronts.bands import Band
 from dse.fronts.enclosure import Box
 from dse.system.arrays import Array
@@ -21,14 +22,11 @@ from dse.system.records import dataclass
 from formulations.tolerances import HOLDS, TIE
 from results.along_fronts.hypervolume import Growth
 from results.solution import Solution, Status
-from results.telling.limits import base_name
-from scenarios.question import HALVINGS, TIES, Objective, Question
+from scenarios.question import HALVINGS, Objective, Question
 from solvers.answer import answer
-from solvers.designs import as_good
 from solvers.fronts import levels
 from solvers.fronts.asking import Measure, at_level
 from solvers.fronts.levels import Found, Levels, Support
-from solvers.nonlinear import interval
 
 PULLED = 1e-6
 SHARP_GAP = 1e-8
@@ -208,7 +206,7 @@ class Search:
     def briefly(self) -> Search:
         """The same search by answers without what stands beside the optimum: any of the best designs, no conflicts."""
         by = partial(answer, brief=True)
-        return Search(self.question, self._report, self._expected, by, loose, TIE)
+        return Search(self.question, self._report, self._expected, by, tied.loose, TIE)
 
     @property
     def discrete(self) -> bool:
@@ -222,7 +220,7 @@ class Search:
         if goal.name not in self._ways:
             others = tuple(g for g in self.goals if g is not goal)
             # the tie rule does not see to it that a discrete design is best for the others too
-            settled = all(tie_goes_to(self.question, goal, g) for g in others)
+            settled = all(tied.goes_to(self.question, goal, g) for g in others)
             found = levels.levels(self.question, goal, others)
             self._ways[goal.name] = found if found is None or found.convex or settled else None
         return self._ways[goal.name]
@@ -235,7 +233,7 @@ class Search:
         if len(others) > 1:
             return True
         return all(
-            found.support.weight[g.name] > PULLED or tie_goes_to(self.question, goal, g) for g in others
+            found.support.weight[g.name] > PULLED or tied.goes_to(self.question, goal, g) for g in others
         )
 
     def _keep(self, goal: Objective, at_worst: Mapping[str, float], found: Solution) -> None:
@@ -287,13 +285,22 @@ class Search:
             settled = self.ask(other, {g.name: v for g, v in kept.items() if g is not other})
             if settled.status in ANSWERED and not self._is_as_good(found, settled, other):
                 found = settled
-            if settled.status is Status.ERROR and found.status is Status.OPTIMAL:
+            elif found.status is Status.OPTIMAL and not self._proves_as_good(settled, found, other):
                 # best for its own objective, but perhaps dominated
                 text = (
                     f"{found.certificate}; whether a design as good is better for {other.name} is not known"
                 )
                 found = replace(found, status=Status.FEASIBLE, certificate=text)
+                self.unproved += 1
         return found
+
+    def _proves_as_good(self, settled: Solution, found: Solution, other: Objective) -> bool:
+        """Whether an answer for ``other`` proves that no design is better for it than ``found``."""
+        if settled.status is not Status.FEASIBLE or settled.bound is None:
+            return settled.status is Status.OPTIMAL
+        sign = -1.0 if other.maximize else 1.0
+        at = value(other, found)
+        return sign * (at - settled.bound) <= self.question.gap * abs(at)
 
     def _extent(self, place: int) -> tuple[float, float]:
         values = [value(self.goals[place], s) for s in self.best]
@@ -326,19 +333,11 @@ class Search:
 
     def _tied(self, found: Solution, goal: Objective, other: Objective) -> bool:
         """Whether another design may be as good for ``goal``, and better for ``other``."""
+        if tied.held(found, goal):
+            return True
         if self._by is not None:
             return self._loose is None or self._loose(found, other)
-        reached = [a.objective for a in found.alternatives if a.objective is not None]
-        if found.objective is not None and sum(as_good(v, found.objective) for v in reached) > 1:
-            # of choices that are as good the first one is handed out, or what the file's own order of ties prefers
-            return True
-        if found.solver == interval.SOLVER and not self.discrete:
-            # intervals do not tell what is not unique, nor go by the order of ties
-            return loose(found, other)
-        if other.name in found.variables:
-            # what is decided is told to differ, or does not
-            return other.name in found.ranges
-        return bool(found.ranges and not tie_goes_to(self.question, goal, other))
+        return tied.may_be_better(self.question, found, goal, other)
 
     def _near(self, found: Solution) -> Solution | None:
         """The best design for the second objective, or one that is so within ``TIE``, with a slope to state it by."""
@@ -356,17 +355,6 @@ class Search:
         # the nearest one whose slope is told well, else the one where it is told best
         sharp = next((x for x, gap in zip(within, gaps, strict=True) if gap <= SHARP_GAP), None)
         return sharp or (within[gaps.index(min(gaps))] if within else None)
-
-
-def tie_goes_to(question: Question, goal: Objective, other: Objective) -> bool:
-    """Whether ties of ``goal`` already go to ``other``, by the usual order of ties."""
-    first = next(name for name in TIES if name != goal.name)
-    return not question.ties and not other.maximize and other.name == first
-
-
-def loose(found: Solution, other: Objective) -> bool:
-    """Whether another design may be as good and better for ``other``: where its limit does not hold the design up."""
-    return not any(s.binding for n, s in found.limits.items() if base_name(n) == other.name)
 
 
 def value(goal: Objective, solution: Solution) -> float:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import scenarios
-from dse.fronts.front_search import Front, Search, loose
+from dse.fronts import tied
+from dse.fronts.front_search import Front, Search
 from dse.quantities import plural
 from dse.system.progress import Report
 from results.solution import Solution, Status
@@ -84,7 +85,7 @@ def search(question: Question, report: Report, expected: int) -> tuple[Search, l
             trouble.append(found.message)
         return found
 
-    return Search(question, report, expected, by, loose), trouble
+    return Search(question, report, expected, by, tied.loose), trouble
 
 
 def finished(found: Front, trouble: Sequence[str] = ()) -> Front:

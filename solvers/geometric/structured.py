@@ -144,16 +144,22 @@ def _at_its_limit(problem: Problem, goal: Goal) -> Optimum | None:
     rest = dataclasses.replace(problem, rows=(*(problem.rows or ()), held))
     first = next((g for g in ties.tie_goals(problem, goal.name) if g.name != goal.name), None)
     own = batch.alone(rest, first)
-    found = branch.closely(own.arrays, most=ties.MOST_TIE_NODES)
+    found = branch.closely(own.arrays, most=branch.MOST_NODES_OF_A_SET, reach=True)
     if np.isnan(found.y).any():
         return None
     stages = ties.tie_goals(rest, first.name if first else "")
-    chosen = ties.choose(own, ONE, found.y, stages, side_by_side.solve)
+    chosen = ties.choose(
+        own, ONE, found.y, stages, side_by_side.solve, after=None, within=(found.low, found.high)
+    )
+    # all designs that attain the limit are as good, not only those that ties go to
+    low, high = ties.reach_of_all(batch.alone(rest, None), chosen.y, side_by_side.solve)
     x = _values_in_si(problem, chosen.y[0])
     text = f"a limit stops {goal.name} here, and this design attains it"
+    if found.status[0] != gp.OPTIMAL:
+        text = f"{text}; {ties.UNSETTLED}"
     outcome = Outcome(Status.OPTIMAL, x, goal.to_user(least), text, "dse branch and bound")
     place = Place(problem, _logarithms(x), None)
-    return Optimum(outcome, _ranges(problem, chosen.low[0], chosen.high[0]), (place,))
+    return Optimum(outcome, _ranges(problem, low[0], high[0]), (place,))
 
 
 def settle(s: Searched, *, tied: bool = True) -> Optimum:

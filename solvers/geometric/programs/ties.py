@@ -26,7 +26,7 @@ from formulations.tolerances import TIE
 from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import branch, multipliers, optimal_face
-from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages
+from solvers.geometric.programs.optimal_face import RANGE, Chosen, Solver, Stages
 from solvers.outcome import ENUMERATION
 
 Box = tuple[Array, Array]
@@ -44,6 +44,8 @@ TIED_GAP = NUDGE * SETTLED_WIDTH / 10
 EVERYWHERE = math.log(1e30)
 """A stage that gives way to an earlier one may grow by any factor."""
 MOST_TIE_NODES = 300
+UNSETTLED = "ties were not settled: where other designs are as good, any of them may be handed out"
+"""What an answer says of a search or a method that did not go by the order of ties."""
 
 
 def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
@@ -254,6 +256,17 @@ def reaches(c: Canonical, y: Array, directions: Array, solve: Solver, asked: Boo
     found = side_by_side.run([partial(least, d, k) for d, k in each])
     ends = np.array(found).reshape(len(directions), 2, len(y)) * np.array([1.0, -1.0])[:, None]
     return np.moveaxis(ends, 0, 2)
+
+
+def reach_of_all(batch: Batch, y: Array, solve: Solver) -> tuple[Array, Array]:
+    """The ends (N, n) of each variable over all designs that meet the limits; NaN of one that has one value.
+
+    ``batch``: with nothing to minimise. ``y``: a design of each point.
+    """
+    own = np.eye(y.shape[1])
+    low, high = reaches(batch.arrays, y, own, solve, np.ones(y.shape, bool))
+    alone = high - low <= RANGE
+    return np.where(alone, np.nan, low), np.where(alone, np.nan, high)
 
 
 def by_rule(c: Canonical, y: Array, stages: Sequence[Goal], solve: Solver) -> tuple[Array, Bools]:
