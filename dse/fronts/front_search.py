@@ -286,13 +286,14 @@ class Search:
             if settled.status in ANSWERED and not self._is_as_good(found, settled, other):
                 found = settled
             elif found.status is Status.OPTIMAL and not self._proves_as_good(settled, found, other):
-                # best for its own objective, but perhaps dominated
-                text = (
-                    f"{found.certificate}; whether a design as good is better for {other.name} is not known"
-                )
-                found = replace(found, status=Status.FEASIBLE, certificate=text)
-                self.unproved += 1
+                found = self._in_doubt(found, other)
         return found
+
+    def _in_doubt(self, found: Solution, other: Objective) -> Solution:
+        """Say of a design that is best for its own objective that it may be dominated."""
+        self.unproved += 1
+        text = f"{found.certificate}; whether a design as good is better for {other.name} is not known"
+        return replace(found, status=Status.FEASIBLE, certificate=text)
 
     def _proves_as_good(self, settled: Solution, found: Solution, other: Objective) -> bool:
         """Whether an answer for ``other`` proves that no design is better for it than ``found``."""
@@ -319,7 +320,13 @@ class Search:
         if near is not None:
             return near
         stated = self.ask(first, {g.name: self._loosened(g, found) for g in others})
-        return stated if stated.status in ANSWERED else found
+        if stated.status not in ANSWERED:
+            return found
+        open_ones = [g for g in others if self._tied(stated, first, g)]
+        if open_ones and found.status is Status.FEASIBLE and stated.status is Status.OPTIMAL:
+            # nothing proves that it is the best for the objective that it was found for
+            return self._in_doubt(stated, open_ones[0])
+        return stated
 
     def _is_as_good(self, one: Solution, other: Solution, goal: Objective) -> bool:
         """Whether one design is as good as another for an objective, but for rounding."""

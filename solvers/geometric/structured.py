@@ -19,6 +19,7 @@ from formulations.grids import batch
 from formulations.grids.batch import Batch
 from formulations.problem import Goal, Kind, Problem, Row
 from formulations.row_keys import RowKey
+from formulations.tolerances import TIE
 from results.solution import Status
 from results.variables import STATUS_CODES
 from solvers import side_by_side
@@ -144,7 +145,7 @@ def _at_its_limit(problem: Problem, goal: Goal) -> Optimum | None:
     rest = dataclasses.replace(problem, rows=(*(problem.rows or ()), held))
     first = next((g for g in ties.tie_goals(problem, goal.name) if g.name != goal.name), None)
     own = batch.alone(rest, first)
-    found = branch.closely(own.arrays, most=branch.MOST_NODES_OF_A_SET, reach=True)
+    found = branch.closely(own.arrays, gap=TIE, most=branch.MOST_NODES_OF_A_SET, reach=True)
     if np.isnan(found.y).any():
         return None
     stages = ties.tie_goals(rest, first.name if first else "")

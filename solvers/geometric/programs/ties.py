@@ -244,8 +244,9 @@ def reaches(c: Canonical, y: Array, directions: Array, solve: Solver, asked: Boo
         for nudge in NUDGES:
             if not left.size:
                 break
-            own, gap = take(c, left), nudge * SETTLED_WIDTH / 10
-            nudged = _goal_times_powers(own, direction * (1.0 if _is_free(c) else nudge))
+            own, free = take(c, left), _is_free(c)
+            gap = RANGE / 10 if free else nudge * SETTLED_WIDTH / 10
+            nudged = _goal_times_powers(own, direction * (1.0 if free else nudge))
             there = _least_nudged(nudged, y[left], solve, gap).y
             good = _as_good(own, y[left], there)
             ends[left[good]] = there[good]
