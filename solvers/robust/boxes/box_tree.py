@@ -41,11 +41,17 @@ TRIED = 512
 """Points of a Sobol sequence that are judged for the first starts."""
 SHARE_OF_GAP, FINE_SHARE = 0.2, 0.01
 """Which part of the gap asked for may be left in a box: less while that takes little work."""
+UNSUCCESSFUL = 65_536
+"""Boxes times worlds after which a design that needs the slack of limits counts where no other is known."""
 
 
 @dataclass(slots=True)
 class Tree:
-    """The search; the key of a box is a lower bound of what is minimised there (``box_lines.key_of``)."""
+    """The search; the key of a box is a lower bound of what is minimised there (``box_lines.key_of``).
+
+    ``best``: key of the best design, ``best_x``, that holds its limits to rounding. ``slack``: of the best one that
+    needs the slack of ``HOLDS``; it becomes the best one where no other is met: the designs may be a single point.
+    """
 
     wanted: Wanted
     most: int
@@ -53,6 +59,8 @@ class Tree:
     now: Boxes = field(init=False)
     best: float = np.inf
     best_x: Array | None = None
+    slack: float = np.inf
+    slack_x: Array | None = None
     closed: float = np.inf
     done: int = 0
     boxes: int = 0
@@ -96,6 +104,12 @@ class Tree:
             self._close()
         if any(map(any, self.where.ends)) and not self._enough():
             self._beyond()
+        self._take_slack()
+
+    def _take_slack(self) -> None:
+        """Take the best design that needs the slack of limits where no other is known."""
+        if self.best_x is None and self.slack_x is not None:
+            self._take(self.slack, self.slack_x)
 
     def _enough(self) -> bool:
         """Whether there is a design and nothing to be best."""
@@ -106,6 +120,8 @@ class Tree:
         self._let_go()
         again = self.done + 8 * AT_ONCE
         while self.now.key.size and self.done < self.most and not self._enough():
+            if self.done >= UNSUCCESSFUL:
+                self._take_slack()
             if self.done >= again:
                 again = 2 * self.done
                 order = np.argsort(self.now.key, kind="stable")[: 1 if self.best_x is not None else STARTS]
@@ -202,15 +218,22 @@ class Tree:
         """Judge designs in every world and keep the best."""
         x = self.where.point(x.copy())
         found = reached(self.wanted, dict(zip(self.where.names, x.T, strict=True)))
-        holds = found.over() <= search.HELD_WITHIN
+        over = found.over()
         with np.errstate(all="ignore"):
             keys = np.array([box_lines.key_of(self.wanted, float(v)) for v in found.goal])
-        keys = np.where(holds & np.isfinite(found.goal) & np.isfinite(keys), keys, np.inf)
+        keys = np.where((over <= HOLDS) & np.isfinite(found.goal) & np.isfinite(keys), keys, np.inf)
+        i = int(keys.argmin())
+        if keys[i] < self.slack:
+            self.slack, self.slack_x = float(keys[i]), x[i]
+        keys[over > search.HELD_WITHIN] = np.inf
         i = int(keys.argmin())
         if keys[i] < self.best:
-            self.best, self.best_x = float(keys[i]), x[i]
-            if self.wanted.level is not None:
-                self.wanted.level.reach(float(found.goal[i]), self.wanted.sign)
+            self._take(float(keys[i]), x[i])
+
+    def _take(self, key: float, x: Array) -> None:
+        self.best, self.best_x = key, x
+        if self.wanted.level is not None:
+            self.wanted.level.reach(box_lines.objective_at(self.wanted, key), self.wanted.sign)
 
     def look(self, low: Array, high: Array) -> None:
         """Look for designs to begin with: points spread over the box, and the best of them followed downhill."""
