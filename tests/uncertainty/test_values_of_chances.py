@@ -1,4 +1,4 @@
-"""Values at which limits that may fail would do: of geometric programs, where no boxes are searched, and of lists."""
+"""Values at which limits that may fail would do: of geometric programs, of lists, and of boxes just below the value."""
 
 from __future__ import annotations
 
@@ -167,3 +167,37 @@ def test_a_joint_promise_that_no_sample_may_break_tells_the_values_that_would_do
     for name in ("time", "power"):
         limits = {**asked["limits"], name: {"max": told.conflict[name] * (1 + 1e-9)}, **promise}
         assert dse.solve({**asked, "limits": limits}).status is Status.OPTIMAL
+
+
+def test_a_limit_that_only_its_slack_allows_has_the_design_that_needs_it() -> None:
+    """Limits hold to 1e-8: a hair below the least wait there are still designs, and they were never taken."""
+    least = 0.6043195208202425
+    asked: dict[str, Any] = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 34257, "flops_per_pair": 6, "rate": "5.92691064124098e-08 USD/J"},
+        "decide": {"processors": {"max": 1184}, "memory": {}},
+        "define": {
+            "price": "1.201e-08 USD * processors * log(processors + 2) + rate * energy",
+            "wait": "time + 9.324e-07 s * processors",
+            "heat": "energy * power / 1 J",
+        },
+        "objective": {"minimize": "price", "cvar": 0.75},
+        "limits": {
+            "wait": {"max": least, "probability": 0.8, "confidence": 0},
+            "heat": {"max": 43.992},
+        },
+        "uncertain": {
+            "flops_per_pair": {"uniform": [5.451715921052296, 9.467021811790598]},
+            "machine.time_per_flop": {"uniform": [7.341788568277338e-10, 1.694672157584396e-09]},
+            "sampling": {"samples": 16, "method": "random"},
+        },
+    }
+    there = dse.solve(asked)
+    asked["limits"]["wait"]["max"] = least * (1 - 1e-8)
+    beside = dse.solve(asked)
+    assert there.status is beside.status is Status.OPTIMAL
+    # designs of a valley move as the root of the slack
+    assert beside.objective == pytest.approx(there.objective, rel=1e-4)
+    for name in ("processors", "memory"):
+        assert beside.variables[name] == pytest.approx(there.variables[name], rel=1e-2)
