@@ -154,7 +154,7 @@ def _of_forms(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 def _inverse(x: Linear) -> Linear | Refused:
     if x.numerator.is_constant and many.is_zero(x.numerator.constant):
-        raise ZeroDivisionError("division by a quantity that is always 0")
+        return Refused("a division by a quantity that is always 0")
     if x.numerator.is_constant and many.may_be_zero(x.numerator.constant):
         return Refused("a division by what may be 0")
     return _over_constant_denominator(Linear(x.denominator, x.numerator))

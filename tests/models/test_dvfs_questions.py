@@ -184,3 +184,21 @@ def test_a_constant_counts_where_a_definition_reads_it_and_may_stand_for_what_no
         "define": {"lost": "2 * machine.other_power"},
     }
     assert dse.solve(question).metrics["lost"] == 4.0
+
+
+@pytest.mark.parametrize("asked", ["time", "energy", "power"])
+def test_a_machine_of_times_alone_is_answered(asked: str):
+    """No energy is spent on anything: efficiency has no value, and nobody asks for it."""
+    phases = [
+        {"name": "a", "times": {"low": 2.0, "high": 1.0}},
+        {"name": "b", "times": {"low": 3.0, "high": 2.0}},
+    ]
+    question = {
+        "model": "dvfs",
+        "given": {"phases": phases},
+        "machine": {"settings": [{"name": n, "constant_power": 0.0} for n in ("low", "high")]},
+        "objective": {"minimize": asked},
+    }
+    found = dse.solve(question)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(3.0 if asked == "time" else 0.0)
