@@ -25,7 +25,16 @@ from formulations.tolerances import HOLDS
 from results.dataset import CONFLICTING, NOT_APPLICABLE, STATUS_CODES, Arrays, Layout
 from results.solution import Solution, Status
 from results.telling.limits import base_name
-from scenarios.question import Decision, Limit, Objective, Question, combinations, without
+from scenarios.question import (
+    Decision,
+    Limit,
+    Objective,
+    Question,
+    combinations,
+    has_asked_gaps,
+    with_asked_gaps,
+    without,
+)
 from scenarios.sweep.grids import Grid
 from solvers.certain import answer, why_without_design
 from solvers.judgement import bound_of
@@ -196,7 +205,9 @@ def _reaches(question: Question, key: RowKey, bound: float) -> bool:
 def _without_ends(question: Question, conflict: Collection[str], name: str) -> Question:
     """Return a question with the limits in conflict alone, without the ends of one of them."""
     limits, own = (x.name for x in question.limits), (x.name for x in question.model.limits)
-    others = {*limits, *own, *(d.name for d in question.decide)}
+    gaps = with_asked_gaps(question)
+    # what has gaps by its nature keeps them
+    others = {*limits, *own, *(d.name for d in question.decide if d.name in gaps or not has_asked_gaps(d))}
     loose = without(question, others.difference(conflict))
     return replace(loose, limits=tuple(x for x in loose.limits if x.name != name))
 

@@ -33,6 +33,7 @@ from solvers.geometric.points.geometric_answers import answered
 from solvers.geometric.programs import relaxed_limits
 from solvers.linear.points import linear
 from solvers.nonlinear.points import unstructured
+from solvers.sampling import sampler
 
 NBODY: dict[str, Any] = {
     "model": "nbody",
@@ -359,3 +360,30 @@ def test_a_search_that_does_not_close_names_no_value_that_is_too_far():
     told = found["would_do"].sel(limit="time")
     np.testing.assert_allclose(told, least, rtol=1e-6)
     assert "a feasible value, sought for one point by itself" in found.attrs["left_over"]
+
+
+def test_what_has_gaps_by_its_nature_keeps_them_where_a_side_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+    """Which side of two stays in conflict is decided by the two designs there are: no setting lies between two."""
+
+    def sampled(*_: Any) -> None:
+        raise AssertionError("a question of two designs was sampled")
+
+    monkeypatch.setattr(sampler, "solve", sampled)
+    settings = [{"name": "low", "constant_power": 2.0}, {"name": "high", "constant_power": 5.0}]
+    swept = dse.sweep(
+        dse.load(
+            {
+                "model": "dvfs",
+                "given": {"phases": [{"name": "a", "times": {"low": 2.0, "high": 1.0}}]},
+                "machine": {"settings": settings},
+                "objective": {"minimize": "time"},
+                "limits": {"energy": {"min": 4.0, "max": 4.0}},
+                "sweep": {"deadline": {"path": "limits.time.max", "values": [1.5, 2.5]}},
+            }
+        ),
+        audit=0,
+    )
+    assert swept["limit"].values.tolist() == ["energy", "energy.min", "time"]
+    assert swept["binding"].values[0].tolist() == [CONFLICTING, results.dataset.NOT_APPLICABLE, CONFLICTING]
+    np.testing.assert_allclose(swept["would_do"].values[0], [5.0, np.nan, 2.0])
+    assert swept["objective"].values[1] == pytest.approx(2.0)
