@@ -35,7 +35,8 @@ all regions that it gets a transfer from have ended and their data have arrived 
     free_p    = begin_r,p + T_r,p,   end_r = max over p of free_p,   T = max over r of end_r
 
 T_r,p is (15) for the part of region r on p: flops and bytes overlap within a region, not among regions. A transfer
-starts when its region has ended and its link has carried those before it, so ``link_overlap`` is not used.
+starts when its region has ended and its link has carried those before it, so ``link_overlap`` is not used; a link takes
+transfers in the order of the regions that wait for them.
 The order is given: to compare orders, list the regions in each of them.
 
 ``unused = "off"``: processors without any work are switched off and draw nothing. ``period``: the run repeats; its work
