@@ -16,7 +16,7 @@ from results import axes, explained_layout, flat
 from results.along_fronts.variable_names import FRONT, of_whole_front
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES
 from results.dataset import goals as goals_of
-from results.fresh_layout import KEPT, MEAN, PROMISED
+from results.fresh_layout import KEPT, MEAN, PROMISED, QUANTILES
 from results.page import fronts
 from results.page.fronts import Place, Progress
 from results.page.insides import Insides, rounded
@@ -95,14 +95,15 @@ def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = M
     status = thin["status"].values.ravel()
     kept = np.flatnonzero(status) if front else np.arange(status.size)
     goals = goals_of(dataset)
+    scales = _scales_of_goals(thin, dims, kept, goals)
     words = {code: status.value for status, code in STATUS_CODES.items()} | {0: "not computed"}
     return Table(
         kind=FRONT if front else "sweep",
         dims={d: thin.sizes[d] for d in dims if d != FRONT},
-        columns=tuple(_page_columns(thin, dims, kept, goals, frozenset(decided))),
+        columns=tuple(_page_columns(thin, dims, kept, goals, frozenset(decided), scales)),
         status=tuple(words[int(c)] for c in status[kept]),
         limits=_telling_limits(thin, dims, kept),
-        places=fronts.of_dataset(thin) if front else (),
+        places=fronts.of_dataset(thin, {n: scales[n][0] for n in goals if n in scales}) if front else (),
         trials=fronts.progress(thin) if front else (),
         left_out=_number_of_points(whole) - _number_of_points(thin),
         senses=goals,
@@ -136,6 +137,7 @@ def _page_columns(
     kept: Array,
     goals: Mapping[str, bool],
     decided: frozenset[str],
+    scales: Mapping[str, tuple[float, str]],
 ) -> Iterator[Column]:
     shape = tuple(dataset.sizes[d] for d in dims)
     for place, dim in enumerate(dims):
@@ -162,8 +164,29 @@ def _page_columns(
     for name in sorted(named, key=lambda n: (rank[roles[n]], order.get(n, 0))):
         array = dataset[name].transpose(*dims, ...)
         for label, element in _elements_at_point(array, dims):
-            column = _page_column(element, label, roles[name], np.asarray(element.values).ravel()[kept])
+            values = np.asarray(element.values).ravel()[kept]
+            column = _page_column(element, label, roles[name], values, scales.get(name))
             yield replace(column, label=axes.words(axes.name_of(dataset, name))) if name in goals else column
+
+
+def _scales_of_goals(
+    dataset: xr.Dataset, dims: Sequence[str], kept: Array, goals: Mapping[str, bool]
+) -> dict[str, tuple[float, str]]:
+    """Return the factor and the unit of each objective, which are those of all that is drawn or read beside it."""
+    found: dict[str, tuple[float, str]] = {}
+    for goal in goals:
+        if goal not in dataset or set(dataset[goal].dims) != set(dims):
+            continue
+        array = dataset[goal]
+        scale = _short_prefix(array.transpose(*dims).values.ravel()[kept].astype(float), array)
+        beside = [f"{goal}_fresh{end}" for end in ("", *(f"_{e}" for e in ENDS))]
+        if len(goals) == 1:
+            beside += ["bound", MEAN, *QUANTILES]
+        alike = (
+            n for n in beside if n in dataset and dataset[n].attrs.get("units") == array.attrs.get("units")
+        )
+        found |= dict.fromkeys((goal, *alike), scale)
+    return found
 
 
 def _role(name: str, goals: Mapping[str, bool], decided: frozenset[str]) -> str:
@@ -191,7 +214,10 @@ def _elements_at_point(array: xr.DataArray, dims: Sequence[str]) -> Iterator[tup
         yield f"{name} {', '.join(which)}", element
 
 
-def _page_column(array: xr.DataArray, name: str, role: str, values: Array) -> Column:
+def _page_column(
+    array: xr.DataArray, name: str, role: str, values: Array, scale: tuple[float, str] | None = None
+) -> Column:
+    """Make a column; ``scale``: its factor and unit, where they are not its own choice."""
     about = "; ".join(str(array.attrs[k]) for k in ("long_name", "source") if array.attrs.get(k))
     label = axes.words(name)
     if values.dtype.kind not in "fiub":
@@ -202,13 +228,13 @@ def _page_column(array: xr.DataArray, name: str, role: str, values: Array) -> Co
     if "flag_values" in array.attrs or "choices" in array.attrs:
         found = _coded(array, numbers)
         return Column(name, label, "", role, found[0], found[1], about=about)
-    factor, unit = _prefix(numbers, array)
+    factor, unit = scale or _short_prefix(numbers, array)
     # the number of a world or of a row stands for nothing that has ratios
     log = axes.wide(numbers) and name != AXIS
     return Column(name, label, unit, role, tuple(rounded(numbers * factor, COLUMN_DIGITS)), (), log, about)
 
 
-def _prefix(numbers: Array, array: xr.DataArray) -> tuple[float, str]:
+def _short_prefix(numbers: Array, array: xr.DataArray) -> tuple[float, str]:
     """Return a factor and a unit with a prefix: the one with which most of the numbers are short to read."""
     sizes = np.sort(np.abs(numbers[np.isfinite(numbers) & (numbers != 0)]))
     if not sizes.size:

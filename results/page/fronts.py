@@ -14,7 +14,6 @@ from dse.system.records import dataclass
 from results import axes
 from results.along_fronts import along, segments
 from results.along_fronts.variable_names import AT, FRONT, HYPERVOLUME, LOWER, REFERENCE, TRIAL, UPPER, WIDTH
-from results.dataset import objectives
 from results.page.insides import rounded
 
 if TYPE_CHECKING:
@@ -66,10 +65,12 @@ def axis_names(dataset: xr.Dataset) -> tuple[str, ...]:
     return tuple(str(d) for d in dataset["status"].dims if d != FRONT)
 
 
-def of_dataset(dataset: xr.Dataset) -> tuple[Place, ...]:
-    """Return the fronts of a dataset, in the order of its points; those that are empty among them."""
+def of_dataset(dataset: xr.Dataset, scales: Mapping[str, float]) -> tuple[Place, ...]:
+    """Return the fronts of a dataset, in the order of its points; those that are empty among them.
+
+    ``scales``: of each objective the factor to the unit of its column in the table.
+    """
     found, first = [], 0
-    scales = _scales(dataset)
     for at, single in _singles(dataset):
         made = _front_at_place(at, single, first, scales)
         found.append(made)
@@ -97,11 +98,6 @@ def _progress(at: tuple[str, ...], single: xr.Dataset) -> Progress:
     )
     told = tuple(float(f"{v:.{LINE_DIGITS}g}") for v in values[known])
     return Progress(at, tuple(map(float, trials[known])), told, about)
-
-
-def _scales(dataset: xr.Dataset) -> dict[str, float]:
-    goals = [n for n in objectives(dataset) if n in dataset]
-    return {n: axes.prefix(np.asarray(dataset[n].values, float), dataset[n])[0] for n in goals}
 
 
 def _singles(dataset: xr.Dataset) -> Iterator[tuple[tuple[str, ...], xr.Dataset]]:

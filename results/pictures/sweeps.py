@@ -146,10 +146,14 @@ def _along_all(dataset: xr.Dataset, variable: str, dims: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """A picture of a sweep: its panels, the variable in all of them, and the hatches by what they mean."""
+    """A picture of a sweep: its panels, the variable in all of them, and the hatches by what they mean.
+
+    ``fan``: how the objective is spread over fresh samples, in all panels; empty where there is no such thing.
+    """
 
     paper: Sheet
     whole: xr.DataArray
+    fan: tuple[xr.DataArray, ...] = ()
     hatches: Hatches = field(default_factory=Hatches)
 
 
@@ -164,7 +168,9 @@ def _panels(
     """Draw a panel for each combination of the ``outer`` axes, all on the same scales."""
     places = list(itertools.product(*(range(dataset.sizes[d]) for d in outer)))
     paper = sheet(title_of(dataset), len(places), ax)
-    drawing = _Sheet(paper, _answered_only(dataset, variable))
+    has_fan = variable == "objective" and {LOW, HIGH} <= set(dataset.data_vars)
+    fan = tuple(_answered_only(dataset, n) for n in (LOW, HIGH) if has_fan)
+    drawing = _Sheet(paper, _answered_only(dataset, variable), fan)
     marks: dict[str, Any] = {}
     every = [dict(zip(outer, place, strict=True)) for place in places]
     texts = [", ".join(axes.value_label(dataset[d], i) for d, i in at.items()) for at in every]
@@ -219,11 +225,9 @@ def _draw_lines(
     places, shown = axes.places(dataset[along]), _answered_only(dataset, variable)
     horizontal = axes.dress(panel, "x", places, dataset[along], along)
     name = axes.name_of(dataset, variable)
-    fan = variable == "objective" and {LOW, HIGH} <= set(dataset.data_vars)
-    seen = [drawing.whole, *((_answered_only(dataset, n) for n in (LOW, HIGH)) if fan else ())]
-    vertical = axes.dress(
-        panel, "y", np.concatenate([a.values.ravel() for a in seen]), dataset[variable], name
-    )
+    # panels share their scale: what is drawn in any of them chooses it
+    seen = np.concatenate([a.values.ravel() for a in (drawing.whole, *drawing.fan)])
+    vertical = axes.dress(panel, "y", seen, dataset[variable], name)
     places = places * horizontal.factor
     curves = [("", shown)]
     if other is not None:
@@ -236,7 +240,7 @@ def _draw_lines(
         style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "none" if apart else dash}
         style |= {"markersize": 5, "zorder": 3}
         panel.plot(places, curve.values * vertical.factor, label=text or "_nolegend_", **style)
-        if fan:
+        if drawing.fan:
             at = {} if other is None else {other: dataset[other].values.tolist().index(curve[other].item())}
             ends = [_answered_only(dataset, n).isel(at).values * vertical.factor for n in (LOW, HIGH)]
             if apart:

@@ -177,6 +177,42 @@ def test_an_enclosure_bends_as_it_is_proved_and_holds_its_front():
     assert (place.width, place.proof) == (0.1, "chords and tangents")
 
 
+@pytest.mark.parametrize("times", [(3.76, 0.3, 0.02, 0.015), (2e-4, 3e-5, 9e-6), (9e7, 4e5, 3e5, 1e5)])
+def test_designs_lie_in_their_enclosure_in_whatever_unit_they_are_shown(times: tuple[float, ...]):
+    """Over several prefixes the one of the largest number is not the one with which most are short."""
+    made = front(points=len(times)).drop_vars("status")
+    made["time"] = ("front", np.array(times), {"units": "s"})
+    made["status"] = ("front", np.ones(len(times), np.int8))
+    about = {"long_name": "straight in logarithms from place to place"}
+    made["enclosure_at"] = ("enclosure", made["energy"].values)
+    made["enclosure_lower"] = ("enclosure", 0.99 * made["time"].values, about)
+    made["enclosure_upper"] = ("enclosure", 1.01 * made["time"].values)
+    table = page.of_dataset(made)
+    (shown,) = (c.values for c in table.columns if c.name == "time")
+    (place,) = table.places
+    ((_, band),) = place.band
+    assert [min(band), max(band)] == pytest.approx([0.99 * min(shown), 1.01 * max(shown)], rel=1e-5)
+
+
+def test_what_is_told_beside_an_objective_is_in_its_unit():
+    """A page draws the spread over fresh samples round the objective, and puts its bound beside it."""
+    times = np.array([0.01, 0.02, 0.4, 30.0])
+    beside = {n: ("x", by * times, {"units": "s"}) for n, by in (("fresh_q05", 0.06), ("fresh_q95", 300.0))}
+    made = xr.Dataset(
+        {
+            "status": ("x", np.ones(4, np.int8)),
+            "time": ("x", times, {"units": "s"}),
+            "bound": ("x", [1e-6, 1e-6, 1e-6, 30.0], {"units": "s"}),
+            **beside,
+        },
+        {"x": np.arange(4.0)},
+        {"objectives": json.dumps({"time": "min"})},
+    )
+    columns = {c.name: c for c in page.of_dataset(made).columns}
+    assert {columns[n].unit for n in ("time", "bound", *beside)} == {columns["time"].unit}
+    assert columns["fresh_q95"].values == pytest.approx([300 * v for v in columns["time"].values])
+
+
 def test_numbers_that_have_no_room_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch):
     dataset = front(points=300)
     for i in range(9):

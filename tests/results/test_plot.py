@@ -1,5 +1,6 @@
 """Pictures say what they show: labelled axes with units, marked ends, hatched regions with their reason."""
 
+import json
 import threading
 from collections.abc import Callable
 from itertools import pairwise
@@ -159,6 +160,28 @@ def test_shorter_axes_beyond_two_are_panels_on_one_scale(question: object, make_
     assert sorted(names[3:]) == ["error", "infeasible"]
     hatched = [p.get_hatch() for a in figure.axes for p in a.patches]
     assert len(set(hatched)) == len(hatched) == 2
+
+
+def test_what_fresh_samples_come_to_in_one_panel_does_not_move_the_unit_of_the_others():
+    """Panels share their axis up, and with it the unit of its numbers."""
+    dims, times = (
+        ("machine", "limit_of", "x"),
+        np.linspace(0.5, 0.9, 14).reshape(2, 1, 7) * np.ones((2, 3, 1)),
+    )
+    far = np.array([1.0, 1.9])[:, None, None]
+    deep = xr.Dataset(
+        {
+            "status": (dims, np.ones(times.shape, np.int8)),
+            "objective": (dims, times, {"units": "s"}),
+            "fresh_q05": (dims, 0.9 * times, {"units": "s"}),
+            "fresh_q95": (dims, far * times, {"units": "s"}),
+        },
+        {"machine": ["small", "large"], "limit_of": np.arange(3.0), "x": np.arange(7.0)},
+        {"objectives": json.dumps({"time": "min"})},
+    )
+    first, second = plot.sweep(deep).axes
+    drawn = [np.concatenate([line.get_ydata() for line in a.get_lines()]) for a in (first, second)]
+    assert drawn[1].min() / drawn[0].min() == pytest.approx(times[1].min() / times[0].min())
 
 
 def test_maps_in_panels_have_one_scale_of_colours(question: object, make_axis: type, make_grid: type):
