@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 8
 MOST_DECIDED_SAID = 12
+SHOWN_OF_ENDLESS = 4
 
 
 def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
@@ -122,8 +123,6 @@ def _decision(question: Question, d: Decision, swept: _Swept) -> str:
     name = words(d.name)
     if d.choices is not None:
         return f"{name} among {_first_and_last([_shown(question, c) for c in d.choices])}"
-    if d.values is not None:
-        return f"{name} among {_first_and_last([_value_in_question(question, d.name, v) for v in d.values])}"
     low, high = (
         words(swept["decide", d.name, side])
         if ("decide", d.name, side) in swept
@@ -132,9 +131,29 @@ def _decision(question: Question, d: Decision, swept: _Swept) -> str:
         else _value_in_question(question, d.name, v)
         for side, v in (("min", d.minimum), ("max", d.maximum))
     )
+    if d.values is not None:
+        # the user's own bounds leave the rest of a list out; swept ones are told beside it
+        own = [
+            -math.inf if v is None or ("decide", d.name, side) in swept else sign * v
+            for side, sign, v in (("min", 1.0, d.minimum), ("max", -1.0, d.maximum))
+        ]
+        left = [v for v in d.values if own[0] <= v <= -own[1]]
+        without_end = [d.endless and math.isinf(end) for end in own]
+        among = f"{name} among {_list_text(question, d.name, left, *without_end)}"
+        beside = [f"from {low}"] * (("decide", d.name, "min") in swept)
+        beside += [f"up to {high}"] * (("decide", d.name, "max") in swept)
+        return " ".join([among, *beside])
     room = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}" if high else ""
     told = ", ".join(["whole number"] * bool(d.integer) + [room] * bool(room))
     return f"{name} ({told})" if told else name
+
+
+def _list_text(question: Question, name: str, values: list[float], no_least: bool, no_greatest: bool) -> str:
+    """Write a list of values; of powers without end how they go on, not where a number of a computer ends."""
+    texts = [_value_in_question(question, name, v) for v in values]
+    if no_least and values[0] < 1.0 < values[-1]:
+        return f"powers of {values[1] / values[0]:g}" + ("" if no_greatest else f" up to {texts[-1]}")
+    return f"{', '.join(texts[:SHOWN_OF_ENDLESS])}, …" if no_greatest else _first_and_last(texts)
 
 
 def _first_and_last(texts: list[str]) -> str:

@@ -1,5 +1,9 @@
 """A question in one sentence."""
 
+from typing import Any
+
+import pytest
+
 import scenarios
 from results.summaries.question_words import sentence
 
@@ -57,3 +61,35 @@ def test_a_grid_that_decides_nothing_asks_for_its_metrics():
         "sweep": {"ai": {"path": "intensity", "values": [1, 10]}},
     }
     assert sentence(scenarios.grid(scenarios.load(asked)), {}).startswith("The metrics of roofline")
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"powers_of": 2, "max": 4096}, "processors among 1, 2, … 4096 (13)"),
+        ({"powers_of": 2, "min": 8, "max": 40}, "processors among 8, 16, 32"),
+        ({"powers_of": 2}, "processors among 1, 2, 4, 8, …"),
+        ({"powers_of": 10, "integer": True}, "processors among 1, 10, 100, 1000, …"),
+        ({"values": [1, 2, 4, 8], "max": 5}, "processors among 1, 2, 4"),
+    ],
+)
+def test_a_list_is_told_as_far_as_the_bounds_leave_it(entry: dict[str, Any], told: str):
+    asked = {k: v for k, v in NBODY.items() if k != "sweep"} | {"decide": {"processors": entry, "memory": {}}}
+    assert f"decided: {told}, memory; " in sentence(scenarios.grid(scenarios.load(asked)), {})
+
+
+def test_powers_that_fall_without_end_too_are_told_as_such():
+    asked = {k: v for k, v in NBODY.items() if k != "sweep"} | {
+        "decide": {"processors": {}, "memory": {}, "machine.leakage_power": {"powers_of": 2}},
+    }
+    told = sentence(scenarios.grid(scenarios.load(asked)), {})
+    assert "leakage power among powers of 2; " in told
+
+
+def test_a_swept_bound_of_a_list_is_told_as_its_axis():
+    asked = NBODY | {
+        "decide": {"processors": {"powers_of": 2, "max": 64, "integer": True}, "memory": {}},
+        "sweep": {"most": {"path": "decide.processors.max", "values": [16, 64]}},
+    }
+    told = sentence(scenarios.grid(scenarios.load(asked)), {})
+    assert "processors among 1, 2, 4, 8, … up to most" in told
