@@ -33,7 +33,8 @@ class Hatches:
 def regions(dataset: xr.Dataset, other: str | None = None) -> list[tuple[str, xr.DataArray]]:
     """Find the regions without an answer: what to call each, and where it is.
 
-    Infeasible regions are told apart by the limits in conflict. With ``other``: where it holds all along it.
+    Infeasible regions are told apart by the limits in conflict. With ``other``: where it holds all along it, and each
+    conflict that is in the way of one of its values by itself.
     """
     status = dataset["status"]
     found = []
@@ -49,15 +50,31 @@ def regions(dataset: xr.Dataset, other: str | None = None) -> list[tuple[str, xr
 def _by_conflict(
     dataset: xr.Dataset, here: xr.DataArray, other: str | None
 ) -> list[tuple[str, xr.DataArray]]:
-    clash = dataset["binding"] == CONFLICTING
-    clash = (clash if other is None else clash.any(other)).transpose(*here.dims, LIMIT)
-    kinds = np.unique(clash.values[here.values], axis=0)[::-1]
+    clash = (dataset["binding"] == CONFLICTING).transpose(*here.dims, *([other] if other else ()), LIMIT)
+    each = clash.values[here.values].reshape(-1, np.prod(clash.shape[here.ndim :], dtype=int))
+    kinds, which = np.unique(each, axis=0, return_inverse=True)
+    texts = [_conflict_text(dataset, kind.reshape(-1, dataset.sizes[LIMIT])) for kind in kinds]
     found = []
-    for kind in kinds:
-        names = " and ".join(map(axes.words, sides_as_one(map(str, dataset[LIMIT].values[kind]))))
-        where = here.copy(data=here.values & (clash.values == kind).all(axis=-1))
-        found.append((f"infeasible: {names}" if names else axes.UNANSWERED[axes.INFEASIBLE], where))
+    for text in reversed(dict.fromkeys(texts)):
+        where = np.zeros(here.shape, bool)
+        where[here.values] = np.isin(
+            which.ravel(), [k for k, other_text in enumerate(texts) if other_text == text]
+        )
+        found.append((text, here.copy(data=where)))
     return found
+
+
+def _conflict_text(dataset: xr.Dataset, rows: Any) -> str:
+    """Say which limits are in conflict, of several lines each conflict (rows) with the fewest limits first."""
+    rows = np.unique(rows, axis=0)[::-1]
+    told = (_names(dataset, row) for row in rows[np.argsort(rows.sum(-1), kind="stable")])
+    names = ", or ".join(filter(None, told))
+    return f"infeasible: {names}" if names else axes.UNANSWERED[axes.INFEASIBLE]
+
+
+def _names(dataset: xr.Dataset, conflict: Any) -> str:
+    """Write the names of the limits of one conflict."""
+    return " and ".join(map(axes.words, sides_as_one(map(str, dataset[LIMIT].values[conflict]))))
 
 
 def hatch_stretches(

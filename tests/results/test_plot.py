@@ -105,6 +105,15 @@ def test_lines_are_named_and_infeasible_stretches_say_why(plan: Layout):
     assert figure.axes[0].get_ylabel() == "energy (kJ)"
 
 
+def test_a_stretch_is_named_by_the_conflict_of_each_line_not_by_all_their_limits(plan: Layout):
+    """The line of the larger machine breaks the deadline alone."""
+    made = swept(plan, 2)
+    also = next(str(n) for n in made["limit"].values if n != "time")
+    made["binding"].loc[{"deadline": slice(1.0, 5.0), "limit": also, "machine": "small"}] = CONFLICTING
+    names = legend(plot.sweep(made))
+    assert names[2:] == [f"infeasible: time, or time and {axes.words(also)}", "infeasible: time", "error"]
+
+
 def test_one_axis_gives_one_line(plan: Layout):
     figure = plot.sweep(swept(plan, 1))
     line = figure.axes[0].lines[0].get_ydata()
