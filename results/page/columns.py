@@ -44,7 +44,7 @@ class Column:
 
     ``role``: "axis", "objective", "decided", "metric", "bound", or "explained": told of one point only, where a sweep
     kept what stands beside each answer. ``values``: numbers, None where there is none; of codes and names their place
-    in ``labels``. ``about``: its meaning and source.
+    in ``labels``. ``about``: its meaning and source. ``share``: nothing is below 0 or above 1.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Column:
     labels: tuple[str, ...] = ()
     log: bool = False
     about: str = ""
+    share: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +232,8 @@ def _page_column(
     factor, unit = scale or _short_prefix(numbers, array)
     # the number of a world or of a row stands for nothing that has ratios
     log = axes.wide(numbers) and name != AXIS
-    return Column(name, label, unit, role, tuple(rounded(numbers * factor, COLUMN_DIGITS)), (), log, about)
+    scaled = tuple(rounded(numbers * factor, COLUMN_DIGITS))
+    return Column(name, label, unit, role, scaled, (), log, about, share=array.name == KEPT)
 
 
 def _short_prefix(numbers: Array, array: xr.DataArray) -> tuple[float, str]:

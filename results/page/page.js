@@ -123,7 +123,7 @@ function chosen(most) {
 // How an axis of this quantity writes its numbers: 0.01, 0.1, 1, and 2 and 5 in between where there is room
 function numbers(c) {
   if (c.labels.length) return { type: "category" };
-  return logged(c) ? scaled(c.values.filter((v) => v > 0)) : { type: "linear", exponentformat: "none", tickformat: "~g" };
+  return logged(c) ? scaled(c.values.filter((v) => v > 0)) : { type: "linear", exponentformat: "none", tickformat: "~g", ...(c.share ? { autorangeoptions: { clipmin: 0, clipmax: 1 } } : {}) };
 }
 
 function scaled(positive) {

@@ -4,9 +4,9 @@
 const MOST_LINES = 3000;
 const AXIS_LETTERS = 20;  // between two axes
 
-// The axes that parallel coordinates have room for
+// The axes that parallel coordinates have room for; one on which all designs stand at one place tells none from another
 function important() {
-  const places = COLUMNS.map((c, at) => at).filter((at) => new Set(COLUMNS[at].values).size > 1 && !["bound", "explained"].includes(COLUMNS[at].role));
+  const places = COLUMNS.map((c, at) => at).filter((at) => new Set(COLUMNS[at].values.filter((v) => v !== null)).size > 1 && !["bound", "explained"].includes(COLUMNS[at].role));
   const rank = { axis: 0, decided: 1, objective: 2, metric: 3 };
   return places.sort((a, b) => rank[COLUMNS[a].role] - rank[COLUMNS[b].role]).slice(0, 9);
 }

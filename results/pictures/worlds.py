@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_DECIDED_DRAWN, MOST_CHOICES_DRAWN, MOST_WORLD_BARS = 4, 2, 8
 MOST_BINS = 60
+BAR_SHARE, MOST_CHOICE_TICKS = 0.6, 6
 # values that differ by less than this share are one value to the eye
 ONE_VALUE = 1e-9
 MEDIAN, NINETY, FIXED = "median", "90 % of samples", "fixed design"
@@ -36,14 +37,16 @@ def worlds(found: Worlds, *, narrow: bool = False) -> Figure:
     ``narrow``: for a telephone. Returns the figure. Without either, the metrics that
     vary. Raises ValueError where nothing does.
     """
-    numbers = [*_varying(found, "objective"), *_varying(found, "decided")[:MOST_DECIDED_DRAWN]]
+    won = dict([(n, s) for n, s in found.winners.items() if len(s) > 1][:MOST_CHOICES_DRAWN])
+    # how often each value wins is told once
+    decided = [n for n in _varying(found, "decided") if n.name not in won]
+    numbers = [*_varying(found, "objective"), *decided[:MOST_DECIDED_DRAWN]]
     shares = [
         (
             f"which {axes.words(n)} wins",
             tuple(replace(x, name=worlds_text.shown_value(found, n, x.name)) for x in s),
         )
-        for n, s in list(found.winners.items())[:MOST_CHOICES_DRAWN]
-        if len(s) > 1
+        for n, s in won.items()
     ]
     binding = tuple(sorted((s for s in found.binding if s.count), key=lambda s: -s.count))
     binding = tuple(replace(x, name=worlds_text.shown(found, x.name)) for x in binding)
@@ -103,10 +106,17 @@ def _histogram(panel: Axes, found: Worlds, n: Number) -> dict[str, Any]:
         values if fixed is None or fixed.size < 2 else np.append(values, np.quantile(fixed, [0.005, 0.995]))
     )
     edges = _edges(every * scale.factor, log=scale.log)
-    weights = np.full(values.size, 100.0 / there.size)
-    panel.hist(
-        values * scale.factor, edges, weights=weights, color=BLUE, edgecolor="white", linewidth=0.3, zorder=3
-    )
+    look: dict[str, Any] = {"color": BLUE, "edgecolor": "white", "linewidth": 0.3, "zorder": 3}
+    if n.name in found.winners:
+        # between the values of a list there is nothing
+        at, counts = np.unique(values, return_counts=True)
+        low, width = _bars_at(at * scale.factor, log=scale.log)
+        if at.size <= MOST_CHOICE_TICKS and not scale.log:
+            panel.set_xticks(at * scale.factor)
+        panel.bar(low, counts * 100.0 / there.size, width, align="edge", **look)
+    else:
+        weights = np.full(values.size, 100.0 / there.size)
+        panel.hist(values * scale.factor, edges, weights=weights, **look)
     if values.size < there.size:
         _say_infinite(panel, n, there)
     marks = _mark_middle(panel, n, scale.factor)
@@ -172,6 +182,14 @@ def _edges(values: Any, *, log: bool) -> Any:
         return np.geomspace(low, high, count + 1)
     whole = bool((values == np.floor(values)).all()) and high - low < MOST_BINS
     return np.arange(low - 0.5, high + 1) if whole else np.linspace(low, high, count + 1)
+
+
+def _bars_at(values: Any, *, log: bool) -> tuple[Any, Any]:
+    """Return where bars at rising values begin, and how wide they are: some room is left to the nearest neighbour."""
+    at = np.log(values) if log else values
+    reach = BAR_SHARE / 2 * np.diff(at).min()
+    low, high = (np.exp(at + by) if log else at + by for by in (-reach, reach))
+    return low, high - low
 
 
 def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:

@@ -173,3 +173,27 @@ def opened_answer(browser: Any, file: Path) -> Any:
     browser.get(file.as_uri())
     WebDriverWait(browser, 30).until(lambda b: b.find_elements("css selector", "#rates .modebar-btn"))
     return browser
+
+
+def test_shares_end_at_1_and_what_is_the_same_in_all_designs_has_no_axis(browser: Any, tmp_path: Path):
+    from selenium.webdriver.support.ui import Select
+
+    x = np.arange(4.0)
+    kept = np.array([[np.nan, 1.0, 1.0, 1.0], [np.nan, 0.9, 0.95, 0.99]]).T
+    made = xr.Dataset(
+        {
+            "status": ("x", np.array([3, 1, 1, 1], np.int8)),
+            "price": ("x", [np.nan, 4.0, 3.0, 1.0], {"units": "USD"}),
+            "time": ("x", [np.nan, 1.0, 3.0, 4.0], {"units": "s"}),
+            "kept": (("x", "promise"), kept, {"units": "1"}),
+        },
+        {"x": x, "promise": ["wait", "heat"]},
+        {"objectives": json.dumps({"price": "min"})},
+    )
+    b = opened(browser, page.save(Page("Kept", table=page.of_dataset(made)), tmp_path / "kept.html"))
+    axes = "return document.getElementById('parallel').data[0].dimensions.map((d) => d.label)"
+    assert b.execute_script(axes) == ["x", "price (USD)", "time (s)", "kept heat"]
+    for shown in ("kept wait", "kept heat"):
+        Select(b.find_element("id", "sweep-what")).select_by_visible_text(shown)
+        low, high = b.execute_script("return document.getElementById('sweep')._fullLayout.yaxis.range")
+        assert 0 <= low < high <= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import math
 import re
 from dataclasses import replace
@@ -308,3 +309,35 @@ def test_a_histogram_has_shares_of_all_samples_also_where_some_are_infinite(
     assert ("median" in legends) == median
     (band,) = (p for p in panel.patches if p.get_alpha() is not None)
     assert band.get_x() + band.get_width() == pytest.approx(panel.get_xlim()[1])
+
+
+def test_what_is_picked_from_a_list_is_drawn_once_and_at_its_values():
+    """Two lists have panels of which value wins; a third one has a bar at each of its values, and nothing between."""
+    menu = {"values": [300, 500, 3000, 8000]}
+    asked = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 6e4, "flops_per_pair": 12},
+        "decide": {"processors": {"powers_of": 2, "max": 4096}, "memory": menu},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": "1 s"}},
+        "uncertain": {
+            "machine.time_per_flop": {"uniform": ["0.1 ns/flop", "10 ns/flop"]},
+            "machine.energy_per_word": {"uniform": ["1 nJ/word", "900 nJ/word"]},
+            "sampling": {"samples": 16},
+        },
+    }
+    found = dse.uncertainty(asked, workers=1, progress=False)
+    drawn = {n for n in found.winners if len(found.winners[n]) > 1}
+    assert drawn == {"processors", "memory"}
+    titles = [a.get_xlabel() for a in plot.worlds(found).axes]
+    assert titles[1:3] == ["which processors wins (% of samples)", "which memory wins (% of samples)"]
+    assert not [t for t in titles if t.startswith(("processors", "memory"))]
+    one = replace(
+        found, winners={"other": found.winners["memory"], "next": found.winners["memory"]} | found.winners
+    )
+    (panel,) = (a for a in plot.worlds(one).axes if a.get_xlabel().startswith("memory"))
+    bars = [(p.get_x(), p.get_width(), p.get_height()) for p in panel.patches if p.get_height() > 1]
+    assert len(bars) == len(found.winners["memory"])
+    assert sum(h for *_, h in bars) == pytest.approx(100.0)
+    assert all((b[0] - a[0]) > a[1] for a, b in itertools.pairwise(bars))
