@@ -57,7 +57,7 @@ def read(shape: Shape, roles: Roles, outer: Mapping[Slot, AxisValues], at: Mappi
     if roles.reader.parts.machines:
         return _map(shape, roles, asked, values, keys)
     if roles.machines.get("machine"):
-        found = _parameters_of_choices(roles, "machine", roles.reader, asked)
+        found = _parameters_of_choices(shape, roles, "machine", roles.reader, asked)
         named = {machine_key("machine", name): name for name in roles.machines["machine"]}
         origins = {key: machine_tables.sources(roles.reader, named[key]) for key in found}
         return Place({}, _common_word_size(found.values()), machines=found, sources=origins)
@@ -131,7 +131,7 @@ def _map(
     for entry, reader in roles.reader.entries():
         name = MACHINE_PREFIX + entry
         if roles.machines.get(name):
-            choices |= _parameters_of_choices(roles, name, reader, asked)
+            choices |= _parameters_of_choices(shape, roles, name, reader, asked)
             continue
         spec = _entry_spec(shape, entry, values)
         if spec is None:
@@ -171,12 +171,14 @@ def _spec(shape: Shape, values: Mapping[str, Any]) -> MachineSpec | None:
 
 
 def _parameters_of_choices(
-    roles: Roles, decision: str, reader: Reader, asked: _Asked
+    shape: Shape, roles: Roles, decision: str, reader: Reader, asked: _Asked
 ) -> dict[str, Mapping[str, float]]:
     """Return the parameters of every machine that may be chosen, under the names of a question."""
     found: dict[str, Mapping[str, float]] = {}
-    for i, name in enumerate(roles.machines[decision]):
-        key = f"decide.{decision}.values[{i}]"
+    # names that are no machine's are not among those to choose from
+    written = [str(v) for v in shape.decide[decision].values or ()]
+    for name in roles.machines[decision]:
+        key = f"decide.{decision}.values[{written.index(name)}]"
         own = machine_tables.parameters(reader, key, name)
         if own is None:
             continue

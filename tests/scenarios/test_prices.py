@@ -152,6 +152,14 @@ def test_a_machine_of_the_choice_that_lacks_a_price_is_named():
     assert "purchase_price" in found[0][1]
 
 
+def test_a_machine_of_the_choice_has_the_number_of_its_entry_also_behind_one_that_is_none():
+    machines = {"machine": {"values": ["no-such-machine", "grace"]}}
+    base = {k: v for k, v in ROOFLINE.items() if k != "machine"}
+    found = wrong(asked(base, SITE, decide=machines, objective={"minimize": "cost"}))
+    assert [key for key, _, _ in found] == ["decide.machine.values[0]", "decide.machine.values[1]"]
+    assert "purchase_price" in found[1][1]
+
+
 def test_the_greenest_grid_is_a_choice_with_its_alternatives():
     grids = {"grid": {"values": ["world", "iceland", "coal"]}}
     best = dse.solve(dse.load(asked(ROOFLINE, decide=grids, objective={"minimize": "carbon"})))
