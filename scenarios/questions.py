@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from scenarios import black_boxes, extensions, names
@@ -18,6 +20,9 @@ from scenarios.structured import structure
 from scenarios.sweep import points, undefined
 from scenarios.sweep.grids import Grid
 from scenarios.uncertainty import measured
+
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
+_QUOTED = re.compile(r'"([^"]*)"')
 
 
 def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = True) -> Grid | None:
@@ -36,6 +41,7 @@ def check(asked: Shape, findings: Findings, tables: Tables, *, swept: bool = Tru
     told, shape = prices.with_prices(clocked, shape, findings, swept=swept)
     reader = _with_definitions(told, shape, findings, tables)
     if reader is None:
+        _note_mistakes_beside_definitions(told, shape, findings, tables, swept=swept)
         return None
     grid = points.build(shape, names.resolve(reader, shape, tables, swept=swept))
     if grid is None or findings.problems:
@@ -51,6 +57,34 @@ def _with_definitions(reader: Reader, shape: Shape, findings: Findings, tables: 
     from scenarios.define import definitions
 
     return definitions.with_definitions(reader, shape, findings, tables)
+
+
+def _note_mistakes_beside_definitions(
+    reader: Reader, shape: Shape, findings: Findings, tables: Tables, *, swept: bool
+) -> None:
+    """Note what is wrong elsewhere where definitions cannot be read, but for what may be right once they are.
+
+    That is whatever names a definition, or a name in one that the model does not have.
+    """
+    apart = Findings(findings.file)
+    apart.places = findings.places
+    apart.broken.update(findings.broken, (f"define.{n}" for n in shape.define))
+    alone = Reader(reader.model, apart, reader.parts, reader.unasked)
+    points.build(shape, names.resolve(alone, shape, tables, swept=swept))
+    defined = {*shape.define, *(n.rpartition(".")[2] for n in shape.define)}
+    used = {w for text in shape.define.values() for w in _NAME.findall(text)}
+    own = {w for w in used if w not in alone.metrics and w not in alone.parameters}
+    for p in apart.problems:
+        # units are words of a definition, too: of these only what stands in quotes is a name
+        named = {*_parts_of_key(p.key), *_QUOTED.findall(p.wrong)}
+        if not (defined & {*_NAME.findall(p.wrong), *named} or own & named):
+            findings.add(p.key, p.wrong, p.right)
+
+
+def _parts_of_key(key: str) -> Iterator[str]:
+    """Go through what a key may name: of limits.a.b.max that is a, a.b, a.b.max, and b, and so on."""
+    parts = key.split(".")
+    yield from (".".join(parts[i:j]) for i in range(len(parts)) for j in range(i + 1, len(parts) + 1))
 
 
 def grid(scenario: Scenario) -> Grid:

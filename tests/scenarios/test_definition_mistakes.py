@@ -165,3 +165,25 @@ def test_a_caret_points_at_the_place():
     line, caret = problem.right.split("\n")[:2]
     assert line == "2 * energy + time"
     assert caret.index("^") - 4 == line.index("+")
+
+
+BESIDE = {"limits": {"energy": {"max": "3 s"}, "tim": {"max": 1}}, "decide": {"processors": {"max": "x"}}}
+BESIDE_KEYS = {"limits.energy.max", "limits.tim", "decide.processors.max"}
+
+
+@pytest.mark.parametrize("text", ["2 * enrgy", "2 *", "energy + time", "energy / price"])
+def test_a_mistake_in_a_definition_hides_none_of_those_elsewhere(text: str):
+    found = mistakes(define={"joules": text}, **BESIDE)
+    assert {p.key for p in found} == BESIDE_KEYS | {"define.joules"}
+
+
+def test_what_may_be_right_once_a_definition_is_is_no_mistake():
+    """What bears the name of a definition, or is named in one, cannot be judged before it is read."""
+    found = mistakes(
+        given={"bodies": 1e5, "flops_per_pair": 10, "rate": "2 USD/J"},
+        define={"price": "rate * enrgy", "dear": "2 * price"},
+        objective={"minimize": "price"},
+        limits={"dear": {"max": "3 USD"}, "power": {"max": "3 s"}},
+        sweep={"tariff": {"path": "rate", "values": ["1 USD/J", "2 USD/J"]}},
+    )
+    assert {p.key for p in found} == {"define.price", "limits.power.max"}
