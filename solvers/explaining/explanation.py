@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -30,10 +30,14 @@ from solvers.geometric.structured import Optimum
 from solvers.judgement import Change
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.sensitivity import with_limit
+from solvers.nonlinear import methods
 from solvers.outcome import ENUMERATION
 
 MOST_LISTED_DESIGNS = 4_000_000
 """Designs that are looked through for it: every value of every menu, whatever the user's bounds on them."""
+
+CLEAR_CHANGE = 1e-6
+"""By how much of the objective a design has to be better where the slack of other limits buys a little, too."""
 
 
 def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: bool) -> Solution:
@@ -51,10 +55,18 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
         return _with_next_changes(problem, solution) if neighbours else solution
     if not found.places and not all(_variable_values(solution).values()):
         # percent of nothing is not a rate
-        return solution
+        return _noted(solution, "sensitivities are not known: a decided number is 0")
     judged = judgement.judge(problem.question, _variable_values(solution))
     told = kinks.of_places(judged, found.places) if found.places else kinks.without_structure(judged)
-    return told.beside(solution, 0)
+    differences = "differences tell them where nothing has a kink and the limits that bind explain the slope"
+    why = "no finite multipliers of its limits were found" if found.places else differences
+    return _noted(told.beside(solution, 0), not told.known[0] and f"sensitivities are not known: {why}")
+
+
+def _noted(solution: Solution, note: object) -> Solution:
+    """The solution whose certificate also says what is not known beside it, if anything."""
+    text = f"{solution.certificate}; {note}"
+    return dataclasses.replace(solution, certificate=text) if note else solution
 
 
 def _variable_values(solution: Solution) -> dict[str, float]:
@@ -68,10 +80,15 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
     effort = next_changes.Effort()
     assert solution.objective is not None, "there is an objective"
     if solution.solver == ENUMERATION or (problem.rows is None and not problem.cases):
-        listed = listed_changes(problem.question, solution.objective, keys)
-        if listed is None:
+        listed, why = listed_changes(problem.question, solution.objective, keys), ""
+        if listed is None and designs.free(problem.question):
+            listed = changes_by_intervals(problem.question, solution, keys)
+            why = "intervals tell it, in a short search, of limits that do not bind"
+        elif listed is None:
             listed = searched_changes(problem.question, solution.objective, keys)
-        return judgement.changed(solution, {evaluation.label(k, keys): v for k, v in listed.items()})
+            why = "too many designs are left to look through"
+        told = judgement.changed(solution, {evaluation.label(k, keys): v for k, v in listed.items()})
+        return _without_next_changes(told, [evaluation.label(k, keys) for k in keys if k not in listed], why)
 
     def change(key: RowKey) -> Change | None:
         state = limits[evaluation.label(key, keys)]
@@ -85,8 +102,17 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
         return (at, found[1]) if math.isclose(at, found[0], rel_tol=2 * conflicts.NEXT_TO) else found
 
     found = side_by_side.run([partial(change, key) for key in keys])
-    return judgement.changed(
+    told = judgement.changed(
         solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)}
+    )
+    ended = [evaluation.label(k, keys) for k in keys if k in effort.ended]
+    return _without_next_changes(told, ended, "no search for it ended with a proof")
+
+
+def _without_next_changes(solution: Solution, labels: Sequence[str], why: str) -> Solution:
+    """The solution with what it does not say of limits, and why."""
+    return _noted(
+        solution, labels and f"where the answer next changes with {', '.join(labels)} is not known: {why}"
     )
 
 
@@ -165,6 +191,45 @@ def searched_changes(question: Question, now: float, keys: Sequence[RowKey]) -> 
         asked = dataclasses.replace(free, limits=(*free.limits, better), objectives=(aim,))
         found |= _changes_among(enumeration.promising(asked, every)[0], question, now, [key])
     return found
+
+
+def changes_by_intervals(
+    question: Question, solution: Solution, keys: Sequence[RowKey]
+) -> dict[RowKey, Change | None]:
+    """Return the same where a real number is decided beside discrete ones, of the limits of which intervals tell it.
+
+    A limit with room next lets in what is better than the answer at the least value that such a design has. With one
+    that binds the objective moves at once, and what of that is another choice no search for one design tells.
+    """
+    goal, now = question.objectives[0], solution.objective
+    assert now is not None, "there is an objective"
+    step = CLEAR_CHANGE * abs(now)
+    better = Limit(goal.name, minimum=now + step) if goal.maximize else Limit(goal.name, maximum=now - step)
+    found: dict[RowKey, Change | None] = {}
+    for key in keys:
+        if solution.limits[evaluation.label(key, keys)].binding:
+            continue
+        free = with_limit(question, key, None)
+        aim = Objective(key.name, maximize=key.side == "min")
+        asked = dataclasses.replace(free, limits=(*free.limits, better), objectives=(aim,))
+        least = methods.short_answer(asked)
+        if least is not None and least.status is Status.INFEASIBLE:
+            found[key] = None
+        elif least is not None and least.status is Status.OPTIMAL and least.x is not None:
+            value = float(evaluation.objective(asked, least.x, evaluation.metrics(asked, least.x)))
+            there = methods.short_optimum(with_limit(question, key, value))
+            if (
+                there is not None
+                and there.bound is not None
+                and _is_other_choice(question, there.x or {}, solution)
+            ):
+                found[key] = (value, there.bound)
+    return found
+
+
+def _is_other_choice(question: Question, x: Mapping[str, float], solution: Solution) -> bool:
+    discrete = [d.name for d in question.decide if d.integer or d.values is not None]
+    return any(x.get(n) != solution.variables[n] for n in discrete)
 
 
 def _changes_among(

@@ -53,9 +53,10 @@ class _Found:
 
 @dataclass(slots=True)
 class Effort:
-    """Nodes that may still be spent on what is only nice to know."""
+    """Nodes that may still be spent on what is only nice to know; ``ended``: limits of which nothing is proved."""
 
     left: int = CHANGE_NODES
+    ended: set[RowKey] = dataclasses.field(default_factory=set)
 
     def search(self, c: canon.Canonical, reached: branch.Reached | None = None) -> _Found:
         """Minimise, and take what it cost off the effort."""
@@ -78,18 +79,23 @@ def next_change(
 ) -> tuple[float, float] | None:
     """Relax one limit until another choice of the discrete values is better.
 
-    None where none ever is, or where finding out would take more than the effort left.
+    None where none ever is, or where finding out would take more than the effort left: ``effort.ended`` has it then.
     """
     if effort.left <= 0 or key.name == "halvings" or state.bound <= 0:
+        effort.ended.add(key)
         return None
     reached = branch.Reached(0.0)
 
     def without() -> tuple[dict[str, float], float] | None:
         # a design that is no better is not looked for
         level = branch.Reached(0.0, _log_value(problem, _no_better(problem, solution)))
-        found = _optimum_with_limit_at(problem, key, None, effort, level)
+        parts = parts_with_limit_at(problem, key, None)
+        searched = effort.least(parts, level)
+        found = _design_and_objective(problem, parts, searched)
         if found is not None and _is_better(problem, found[1], solution):
             return found
+        if searched.status == branch.FAILED:
+            effort.ended.add(key)
         # no limit makes a better design possible: the search beside this one need not prove that
         reached.by(-math.inf)
         return None
@@ -106,10 +112,14 @@ def next_change(
     if least is None:
         far = {**free[0], **evaluation.metrics(problem.question, free[0])}.get(key.name, state.bound)
         if not float(far) > 0.0:
+            effort.ended.add(key)
             return None
         reach = abs(math.log(float(far)) - math.log(state.bound)) + 1e-9
         return _Trials(problem, solution, key, state.bound, sign, effort).first(reach, free[0])
-    there = _optimum_with_limit_at(problem, key, least * math.exp(sign * 1e-9), effort)
+    parts = parts_with_limit_at(problem, key, least * math.exp(sign * 1e-9))
+    there = _design_and_objective(problem, parts, effort.least(parts))
+    if there is None:
+        effort.ended.add(key)
     return None if there is None else (least, there[1])
 
 
@@ -188,6 +198,7 @@ class _Trials:
             found = self._beaten(at)
             better = next((i for i, f in enumerate(found) if f.y is not None), len(at))
             if self.effort.left <= 0 or any(f.status == branch.FAILED for f in found[:better]):
+                self.effort.ended.add(self.key)
                 return None
             low = at[better - 1] if better else low
             if better < len(at):
@@ -355,15 +366,8 @@ def _no_better(problem: Problem, solution: Solution) -> float:
     return now - problem.question.sign * problem.question.gap * abs(now)
 
 
-def _optimum_with_limit_at(
-    problem: Problem, key: RowKey, limit: float | None, effort: Effort, level: branch.Reached | None = None
+def _design_and_objective(
+    problem: Problem, parts: Sequence[Problem], found: _Found
 ) -> tuple[dict[str, float], float] | None:
-    """What is decided and the objective of an optimal design with a limit elsewhere; None where there is none.
-
-    ``level``: what it has to be below.
-    """
-    parts = parts_with_limit_at(problem, key, limit)
-    found = effort.least(parts, level)
-    if found.y is None:
-        return None
-    return _design(problem, found), float(parts[0].aim.to_user(found.value))
+    """What is decided and the objective of a minimum of several problems; None where there is none."""
+    return None if found.y is None else (_design(problem, found), float(parts[0].aim.to_user(found.value)))

@@ -59,13 +59,14 @@ class Sensitivities:
 
     ``limits`` and ``numbers``: by label or name, NaN where there is none (numbers only where they were asked for);
     ``limits_apart`` and ``numbers_apart``: where only the value for relaxing, or for moving a number the better way, is
-    meant.
+    meant. ``known``: at which optima they were found.
     """
 
     limits: Mapping[str, Array]
     limits_apart: Mapping[str, Bools]
     numbers: Mapping[str, Array]
     numbers_apart: Mapping[str, Bools]
+    known: Bools
 
     def beside(self, solution: Solution, i: int) -> Solution:
         """The answer of point ``i`` with its sensitivities."""
@@ -153,7 +154,7 @@ def _sensitivities(judged: Judged, d: Duals, felt: tuple[Array, Bools] | None) -
     names = [] if felt is None else sensitivity.numbers(judged.question)
     worth, one_way = felt or ((), ())
     return Sensitivities(
-        rates, apart, dict(zip(names, worth, strict=True)), dict(zip(names, one_way, strict=True))
+        rates, apart, dict(zip(names, worth, strict=True)), dict(zip(names, one_way, strict=True)), d.known
     )
 
 
