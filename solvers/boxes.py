@@ -17,8 +17,7 @@ from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics import slopes
-from formulations.arithmetics.slopes import Slope
+from formulations.arithmetics.slopes import Slope, work_out
 from formulations.grids.divided import at
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
@@ -237,10 +236,9 @@ def enclose(question: Question, low: Array, high: Array) -> Enclosure:
 
 
 def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ...]) -> Enclosure:
-    """Work out rows over ``shape`` (boxes, variables) as arrays, the first of them limits."""
+    """Work out rows over ``shape`` (boxes, variables) as arrays, together; the first of them are limits."""
     count, k = shape
-    # together: what several need is worked out once
-    slopes.work_out(found)
+    work_out(found)
     reach = np.stack([found[0].reach.lo, found[0].reach.hi]) if found else np.empty((2, k, count))
     return with_mean_value_form(
         Enclosure(
