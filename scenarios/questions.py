@@ -69,10 +69,12 @@ def _note_mistakes_beside_definitions(
     apart = Findings(findings.file)
     apart.places = findings.places
     apart.broken.update(findings.broken, (f"define.{n}" for n in shape.define))
-    alone = Reader(reader.model, apart, reader.parts, reader.unasked)
+    used = {w for text in shape.define.values() for w in _NAME.findall(text)}
+    # a number that nothing else needs is of use to a definition
+    idle = tuple((n, why) for n, why in reader.model.partless if not {n, f"machine.{n}"} & used)
+    alone = Reader(replace(reader.model, partless=idle), apart, reader.parts, reader.unasked)
     points.build(shape, names.resolve(alone, shape, tables, swept=swept))
     defined = {*shape.define, *(n.rpartition(".")[2] for n in shape.define)}
-    used = {w for text in shape.define.values() for w in _NAME.findall(text)}
     own = {w for w in used if w not in alone.metrics and w not in alone.parameters}
     for p in apart.problems:
         # units are words of a definition, too: of these only what stands in quotes is a name

@@ -22,6 +22,7 @@ from scenarios.question import Decision
 
 ONE, NONE = number(1.0), number(0.0)
 NO_PRODUCT = "a product of two things that are decided"
+DIVIDED_BY_NOTHING = "a division by a quantity that is always 0"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,10 +122,13 @@ def symbol(d: Decision) -> Linear:
 
 
 def linear(value: Any) -> Linear:
-    """Read a result of a model's equations; raises NotPosynomial where it is not a ratio of affine forms."""
+    """Read a result of a model's equations; raises NotPosynomial where it is not a ratio of affine forms.
+
+    Where 0 divides on the way to it at every design it raises ZeroDivisionError.
+    """
     read = _operand(value)
     if isinstance(read, Refused):
-        raise NotPosynomial(read.reason)
+        raise (ZeroDivisionError if read.reason == DIVIDED_BY_NOTHING else NotPosynomial)(read.reason)
     return read
 
 
@@ -154,7 +158,7 @@ def _of_forms(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 def _inverse(x: Linear) -> Linear | Refused:
     if x.numerator.is_constant and many.is_zero(x.numerator.constant):
-        return Refused("a division by a quantity that is always 0")
+        return Refused(DIVIDED_BY_NOTHING)
     if x.numerator.is_constant and many.may_be_zero(x.numerator.constant):
         return Refused("a division by what may be 0")
     return _over_constant_denominator(Linear(x.denominator, x.numerator))

@@ -151,6 +151,8 @@ def work_out(wanted: Sequence[Slope]) -> list[tuple[Interval, Slopes]]:
             # what a quantity is made of comes before it
             s.found = s.made_by(*s.made_of)
             for x in s.made_of:
+                # what was made of it points back to it: it goes when nobody has it
+                x.made.clear()
                 if x in users:
                     users[x] -= 1
                     if not users[x]:

@@ -29,6 +29,7 @@ def _maximum(a: NumericValue, b: Any) -> Any:
 
 @arithmetic.register_reaches(NumericValue)
 def _reaches(a: Any, b: Any) -> Any:
+    # of what is decided a solver's own tolerance is wider
     start = b if isinstance(b, NumericValue) else arithmetic.reached_from(b)
     return pyo.Expr_if(a >= start, 1.0, 0.0)
 

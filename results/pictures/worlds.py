@@ -187,7 +187,7 @@ def _edges(values: Any, *, log: bool) -> Any:
 def _bars_at(values: Any, *, log: bool) -> tuple[Any, Any]:
     """Return where bars at rising values begin, and how wide they are: some room is left to the nearest neighbour."""
     at = np.log(values) if log else values
-    reach = BAR_SHARE / 2 * np.diff(at).min()
+    reach = BAR_SHARE / 2 * np.diff(at).min(initial=np.inf if len(at) > 1 else 1.0)
     low, high = (np.exp(at + by) if log else at + by for by in (-reach, reach))
     return low, high - low
 

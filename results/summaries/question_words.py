@@ -151,7 +151,7 @@ def _decision(question: Question, d: Decision, swept: _Swept) -> str:
 def _list_text(question: Question, name: str, values: list[float], no_least: bool, no_greatest: bool) -> str:
     """Write a list of values; of powers without end how they go on, not where a number of a computer ends."""
     texts = [_value_in_question(question, name, v) for v in values]
-    if no_least and values[0] < 1.0 < values[-1]:
+    if no_least and len(values) > 1 and values[0] < 1.0:
         return f"powers of {values[1] / values[0]:g}" + ("" if no_greatest else f" up to {texts[-1]}")
     return f"{', '.join(texts[:SHOWN_OF_ENDLESS])}, …" if no_greatest else _first_and_last(texts)
 

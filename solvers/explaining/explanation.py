@@ -106,7 +106,7 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
         solution, {evaluation.label(k, keys): v for k, v in zip(keys, found, strict=True)}
     )
     ended = [evaluation.label(k, keys) for k in keys if k in effort.ended]
-    return _without_next_changes(told, ended, "no search for it ended with a proof")
+    return _without_next_changes(told, ended, "no search for it was begun, or ended with a proof")
 
 
 def _without_next_changes(solution: Solution, labels: Sequence[str], why: str) -> Solution:
@@ -203,7 +203,9 @@ def changes_by_intervals(
     """
     goal, now = question.objectives[0], solution.objective
     assert now is not None, "there is an objective"
-    step = CLEAR_CHANGE * abs(now)
+    step = max(CLEAR_CHANGE, question.gap) * abs(now)
+    if not step:
+        return {}
     better = Limit(goal.name, minimum=now + step) if goal.maximize else Limit(goal.name, maximum=now - step)
     found: dict[RowKey, Change | None] = {}
     for key in keys:
@@ -217,13 +219,17 @@ def changes_by_intervals(
             found[key] = None
         elif least is not None and least.status is Status.OPTIMAL and least.x is not None:
             value = float(evaluation.objective(asked, least.x, evaluation.metrics(asked, least.x)))
+            away = value - solution.limits[evaluation.label(key, keys)].bound
+            if (away if key.side == "max" else -away) <= 0.0:
+                # what fits the limit as it is would be better today
+                continue
             there = methods.short_optimum(with_limit(question, key, value))
-            if (
-                there is not None
-                and there.bound is not None
-                and _is_other_choice(question, there.x or {}, solution)
-            ):
-                found[key] = (value, there.bound)
+            if there is not None and there.x is not None and _is_other_choice(question, there.x, solution):
+                moved = with_limit(question, key, value)
+                found[key] = (
+                    value,
+                    float(evaluation.objective(moved, there.x, evaluation.metrics(moved, there.x))),
+                )
     return found
 
 

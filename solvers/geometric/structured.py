@@ -156,7 +156,7 @@ def _at_its_limit(problem: Problem, goal: Goal) -> Optimum | None:
     low, high = ties.reach_of_all(batch.alone(rest, None), chosen.y, side_by_side.solve)
     x = _values_in_si(problem, chosen.y[0])
     text = f"a limit stops {goal.name} here, and this design attains it"
-    if found.status[0] != gp.OPTIMAL:
+    if found.status[0] != gp.OPTIMAL or not chosen.sure[0]:
         text = f"{text}; {ties.UNSETTLED}"
     outcome = Outcome(Status.OPTIMAL, x, goal.to_user(least), text, "dse branch and bound")
     place = Place(problem, _logarithms(x), None)

@@ -203,12 +203,16 @@ def implied_within(
 
 
 def is_least_divided(p: Program, i: int, now: float) -> bool:
-    """Whether even divisible numbers have no better ratio of a limit: one of sums is that of twice the amounts."""
+    """Whether no design has a better ratio of a limit than ``now``: not even divisible numbers without upper ends.
+
+    Where these are better by no more than a tie, the least of numerator - ratio * denominator is not below 0.
+    """
     key = p.keys[i]
     assert key is not None, "only limits have ratios"
     n = numbers(p, drop=[key]).relaxed()
-    found = ratio(n, *(of_possible(n, f[i]) for f in (p.numerators, p.denominators)))
-    return found.u is not None and designs.as_good(now, found.bound)
+    n = replace(n, high=np.where(p.boxed, np.inf, n.high))
+    goal, under = (of_possible(n, f[i]) for f in (p.numerators, p.denominators))
+    return highs.minimise(n, linear_cost(goal, under, now - TIE * abs(now))).bound >= 0.0
 
 
 def of_fewer(p: Program, n: Numbers, goal: Array, under: Array, best: Result) -> Result:
@@ -217,7 +221,9 @@ def of_fewer(p: Program, n: Numbers, goal: Array, under: Array, best: Result) ->
         return best
     alike = n.with_rows(no_worse(goal, under, best.value))
     found = highs.minimise(alike, np.append(np.where(p.boxed, 1.0, 0.0), 0.0), share=highs.ROUGH_SHARE)
-    return best if found.u is None else replace(best, u=found.u, value=float(ratio_at(goal, under, found.u)))
+    value = best.value if found.u is None else float(ratio_at(goal, under, found.u))
+    good = found.u is not None and math.isfinite(value) and designs.as_good(value, best.value)
+    return replace(best, u=found.u, value=value) if good else best
 
 
 def runaway(p: Program, u: Array, least_below: Callable[[Array], float], best: float) -> str:

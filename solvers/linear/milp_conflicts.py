@@ -101,8 +101,9 @@ def loosest_feasible_value(
 def _is_enclosed(p: Program, name: str, u: Array, programs: Sequence[Callable[[], Program | None]]) -> bool:
     """Whether a limit has no better value beyond the ends of a search than at the design ``u`` within them.
 
-    The rows, and that the limit gives no more, have to imply ends within these. ``programs``: the same with ends
-    farther out than those of ``p``; where none of them says which amounts are there, no search goes farther.
+    The rows, and that the limit gives no more, have to imply ends within these, or to allow no better value at all.
+    ``programs``: the same with ends farther out than those of ``p``; where none of them says which amounts are there,
+    no search goes farther.
     """
     far = next_told(programs) if (p.boxed & np.isfinite(p.high)).any() else None
     if far is None:

@@ -88,4 +88,4 @@ def nothing_beyond(question: Question, count: int) -> Bools:
     low, high = (np.tile(np.stack([getattr(s, end) for s in shells]), (count, 1)) for end in ("low", "high"))
     each = at(question, np.repeat(np.arange(count), len(shells)))
     told = feasible(each, replace(shells[0], low=low, high=high))
-    return np.asarray((told.reshape(count, -1) == CANNOT_HOLD).all(axis=1))
+    return np.asarray((told.reshape(count, len(shells)) == CANNOT_HOLD).all(axis=1))

@@ -322,8 +322,12 @@ def _parts(s: _Search, now: Boxes) -> Boxes:
     along = np.argmax(now.steep * s.where.at(now.point).width(now.low, now.high), axis=1)
     for i in range(1, halvings + 1):
         low, high = halves(s.where.at(now.point), now.low, now.high, along)
-        twice = np.tile(np.arange(along.size), 2)
-        now, along, count = replace(now.take(twice), low=low, high=high), along[twice], 2 * count[twice]
+        low, high = s.where.snap(low, high)
+        # of what has one value there is no second half
+        there = (low <= high).all(axis=1)
+        twice = np.tile(np.arange(along.size), 2)[there]
+        now = replace(now.take(twice), low=low[there], high=high[there])
+        along, count = along[twice], 2 * count[twice]
         again = (count < most) & (i < halvings)
         done.append(now.take(~again))
         now, along, count = now.take(again), along[again], count[again]

@@ -166,9 +166,11 @@ def test_a_branch_in_the_equations_is_no_answer() -> None:
         bool(symbol(X) < 1.0)
 
 
-def test_what_is_always_nothing_divides_by_zero() -> None:
+def test_what_is_always_nothing_divides_by_zero_where_it_is_asked_for() -> None:
+    divided = per(1.0, 0.0 * symbol(X)) + 1.0
+    assert isinstance(divided, Refused)
     with pytest.raises(ZeroDivisionError):
-        per(1.0, 0.0 * symbol(X))
+        linear(divided)
 
 
 def test_numbers_stay_numbers() -> None:

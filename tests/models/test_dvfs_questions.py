@@ -202,3 +202,7 @@ def test_a_machine_of_times_alone_is_answered(asked: str):
     found = dse.solve(question)
     assert found.status == "optimal"
     assert found.objective == pytest.approx(3.0 if asked == "time" else 0.0)
+    for more in ({"objective": {"maximize": "efficiency"}}, {"limits": {"efficiency": {"min": 1}}}):
+        nothing = dse.solve(question | more)
+        assert nothing.status == "error"
+        assert "divides by zero at every design" in nothing.message

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 from definition_questions import mistakes
 
+import dse
+from scenarios import ScenarioError
+
 WRONG = [
     ({"time": "3 s"}, "define.time", "time is a metric, which nbody computes"),
     ({"time_per_flop": "3 s/flop"}, "define.time_per_flop", "time_per_flop is a machine parameter"),
@@ -187,3 +190,17 @@ def test_what_may_be_right_once_a_definition_is_is_no_mistake():
         sweep={"tariff": {"path": "rate", "values": ["1 USD/J", "2 USD/J"]}},
     )
     assert {p.key for p in found} == {"define.price", "limits.power.max"}
+
+
+def test_a_number_that_only_a_definition_needs_is_no_mistake_beside_another_one():
+    settings = [{"name": "low", "constant_power": 2.0}, {"name": "high", "constant_power": 5.0}]
+    asked = {
+        "model": "dvfs",
+        "given": {"phases": [{"name": "a", "times": {"low": 2.0, "high": 1.0}}]},
+        "machine": {"settings": settings, "other_power": 2.0},
+        "objective": {"minimize": "energy"},
+        "define": {"lost": "2 * machine.other_power", "more": "enrgy * 2"},
+    }
+    with pytest.raises(ScenarioError) as caught:
+        dse.load(asked)
+    assert [p.key for p in caught.value.problems] == ["define.more"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from functools import cache
@@ -237,6 +238,25 @@ def test_boxes_of_quantities_that_have_gaps_are_cut_into_few_parts():
     found = search.minimise(asked, boxes.spaces(asked, 1), 1000)
     assert found.status.tolist() == [outcome.OPTIMAL]
     assert found.work[0] <= 40
+
+
+def test_two_whole_numbers_are_two_boxes_where_any_design_will_do():
+    """Each breaks the limit, and only a number between them would not: what has one value is not cut again."""
+    asked = dse.load(
+        {
+            "model": "nbody",
+            "machine": "balanced",
+            "given": {"bodies": 1e4, "flops_per_pair": 10, "memory": 3e3},
+            "define": {"off": "maximum(5.5 - processors, processors - 3.5)"},
+            "decide": {"processors": {"min": 4, "max": 5, "integer": True}},
+            "objective": {"minimize": "energy"},
+            "limits": {"off": {"max": 1.2}},
+        }
+    )
+    question = dataclasses.replace(scenarios.grid(asked).question(()), objectives=())
+    found = search.minimise(question, boxes.spaces(question, 1), 1000)
+    assert found.status.tolist() == [outcome.INFEASIBLE]
+    assert found.work[0] == 3
 
 
 def test_what_is_made_greatest_may_be_negative_at_some_designs_of_a_grid() -> None:

@@ -49,8 +49,8 @@ UNSUCCESSFUL = 65_536
 class Tree:
     """The search; the key of a box is a lower bound of what is minimised there (``box_lines.key_of``).
 
-    ``best``: key of the best design, ``best_x``, that holds its limits to rounding. ``slack``: of the best one that
-    needs the slack of ``HOLDS``; it becomes the best one where no other is met: the designs may be a single point.
+    ``best``: key of the best design, ``best_x``; ``strict``: it holds its limits to rounding. ``slack``: of the best
+    that needs the slack of ``HOLDS``; it becomes the best one where no other is met: the designs may be a single point.
     """
 
     wanted: Wanted
@@ -59,6 +59,7 @@ class Tree:
     now: Boxes = field(init=False)
     best: float = np.inf
     best_x: Array | None = None
+    strict: bool = False
     slack: float = np.inf
     slack_x: Array | None = None
     closed: float = np.inf
@@ -108,7 +109,7 @@ class Tree:
 
     def _take_slack(self) -> None:
         """Take the best design that needs the slack of limits where no other is known."""
-        if self.best_x is None and self.slack_x is not None:
+        if not self.strict and self.slack_x is not None:
             self._take(self.slack, self.slack_x)
 
     def _enough(self) -> bool:
@@ -185,8 +186,8 @@ class Tree:
         self.done += int(len(low) * self.wanted.worlds.size * max(low.shape[1] / FEW_SLOPES, 1.0))
         self.boxes += len(low)
         self._try(boxes.centres(low, high))
-        # beside a design that holds its limits none counts that needs their slack
-        slack = HOLDS if self.best_x is None else search.HELD_WITHIN
+        # beside a design that holds its limits to rounding none counts that needs their slack
+        slack = search.HELD_WITHIN if self.strict else HOLDS
         found = box_lines.known(self.wanted, low, high, slack)
         lines = list(found.lines)
         level = min(self.best, self.beaten)
@@ -228,7 +229,11 @@ class Tree:
         keys[over > search.HELD_WITHIN] = np.inf
         i = int(keys.argmin())
         if keys[i] < self.best:
+            self.strict = True
             self._take(float(keys[i]), x[i])
+        elif self.best_x is not None and not self.strict and self.slack < self.best:
+            # where slack is needed a better design that needs it counts
+            self._take_slack()
 
     def _take(self, key: float, x: Array) -> None:
         self.best, self.best_x = key, x
