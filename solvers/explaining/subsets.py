@@ -197,13 +197,14 @@ def _others_feasibility(question: Question, free: Collection[str], learn: Callab
     known, x = milp_conflicts.affine_feasibility(relaxed)
     if x is not None:
         learn(Table(question, {n: np.array([v]) for n, v in x.items()}))
-    problem = None
+    problem, asked = None, replace(relaxed, objectives=())
     if known == NOT_KNOWN and not relaxed.model.black_box:
-        problem = formulate(replace(relaxed, objectives=()), searched=True)
+        problem = formulate(asked, searched=True)
         known = _by_rows(problem)
-    if known == NOT_KNOWN:
-        apart = _by_structure(replace(relaxed, objectives=()), problem)
-        known = NOT_KNOWN if apart is None else ENDS.get(apart.status, NOT_KNOWN)
+    # geometric programs may go on for long where a short search over them has not ended: intervals come before
+    last = problem is not None and problem.rows is not None and problem.program is None
+    if known == NOT_KNOWN and not last:
+        known = _by_structure_alone(asked, problem)
     if known != NOT_KNOWN:
         return np.array([known], np.int8)
     where = boxes.spaces(relaxed, 1)
@@ -211,7 +212,13 @@ def _others_feasibility(question: Question, free: Collection[str], learn: Callab
     told = feasibility.anywhere(relaxed, where, design)
     if told[0] == CAN_HOLD and not np.isnan(design).any():
         learn(Table(question, dict(zip(where.names, design.T, strict=True))))
-    return told
+    return np.array([_by_structure_alone(asked, problem)], np.int8) if last and told[0] == NOT_KNOWN else told
+
+
+def _by_structure_alone(question: Question, problem: Problem | None) -> int:
+    """Whether limits can hold together as far as their structure tells it."""
+    found = _by_structure(question, problem)
+    return NOT_KNOWN if found is None else ENDS.get(found.status, NOT_KNOWN)
 
 
 def _leaves_nothing(limit: Limit) -> bool:

@@ -212,7 +212,7 @@ def is_least_divided(p: Program, i: int, now: float) -> bool:
     n = numbers(p, drop=[key]).relaxed()
     n = replace(n, high=np.where(p.boxed, np.inf, n.high))
     goal, under = (of_possible(n, f[i]) for f in (p.numerators, p.denominators))
-    return highs.minimise(n, linear_cost(goal, under, now - TIE * abs(now))).bound >= 0.0
+    return highs.minimise(n, goal - (now - TIE * abs(now)) * under).bound >= 0.0
 
 
 def of_fewer(p: Program, n: Numbers, goal: Array, under: Array, best: Result) -> Result:
