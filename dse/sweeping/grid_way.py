@@ -90,5 +90,5 @@ def _seconds_text(about: float) -> str:
         return "a second"
     for size, name in ((86_400.0, "d"), (3600.0, "h"), (60.0, "min")):
         if about >= 2.0 * size:
-            return f"{about / size:.2g} {name}"
-    return f"{about:.2g} s"
+            return f"{float(f'{about / size:.2g}'):g} {name}"
+    return f"{about:g} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +52,13 @@ def _by_conflict(
     dataset: xr.Dataset, here: xr.DataArray, other: str | None
 ) -> list[tuple[str, xr.DataArray]]:
     clash = (dataset["binding"] == CONFLICTING).transpose(*here.dims, *([other] if other else ()), LIMIT)
-    each = clash.values[here.values].reshape(-1, np.prod(clash.shape[here.ndim :], dtype=int))
+    shape = np.count_nonzero(here.values), math.prod(clash.shape[here.ndim :])
+    each = clash.values[here.values].reshape(shape)
     kinds, which = np.unique(each, axis=0, return_inverse=True)
-    texts = [_conflict_text(dataset, kind.reshape(-1, dataset.sizes[LIMIT])) for kind in kinds]
+    texts = [
+        _conflict_text(dataset, kind.reshape(-1, dataset.sizes[LIMIT]) if kind.size else kind[None])
+        for kind in kinds
+    ]
     found = []
     for text in reversed(dict.fromkeys(texts)):
         where = np.zeros(here.shape, bool)

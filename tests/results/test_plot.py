@@ -12,6 +12,8 @@ import xarray as xr
 
 from results import axes, dataset, plot
 from results.dataset import CONFLICTING, Layout
+from results.pictures import forbidden
+from results.solution import Status
 from results.stores.store import StoreError
 
 
@@ -304,3 +306,14 @@ def test_labels_of_a_logarithmic_axis_stand_apart(unit: str, ends: tuple[float, 
     assert len(boxes) >= 3
     space = 3  # pixels
     assert all(a.x1 + space < b.x0 for a, b in pairwise(boxes))
+
+
+@pytest.mark.parametrize("status", ["optimal", "infeasible"])
+def test_a_sweep_without_limits_has_regions_too(status: str):
+    code = dataset.STATUS_CODES[Status(status)]
+    found = xr.Dataset(
+        {"status": ("size", [code, code]), "binding": (("size", dataset.LIMIT), np.zeros((2, 0), np.int8))},
+        {"size": [1.0, 2.0]},
+    )
+    told = [text for text, _ in forbidden.regions(found)]
+    assert told == (["infeasible"] if status == "infeasible" else [])
