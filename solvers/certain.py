@@ -27,7 +27,7 @@ from solvers.designs import Grid
 from solvers.explaining import explanation, wider
 from solvers.explaining.wider import Tried
 from solvers.geometric import cases, structured
-from solvers.geometric.programs import relaxed_limits, ties
+from solvers.geometric.programs import branch, relaxed_limits, ties
 from solvers.mechanisms.why import Why, between_allowed, explained, first_of, remembered
 from solvers.nonlinear import methods
 from solvers.outcome import OF_SETS, Outcome
@@ -306,7 +306,8 @@ def why_without_design(problem: Problem) -> Why:
             return told
         # one program tells sooner than intervals do, several cases later
         near = subsets.why(problem.question)
-        return first_of(told, near) if len(problem.cases) == 1 else first_of(near, told)
+        quick = relaxed_limits.why(problem, most=branch.FEW_NODES_OF_A_SET)
+        return first_of(first_of(quick, near) if len(problem.cases) == 1 else near, told)
     from solvers.linear import milp_conflicts
 
     def by_sets(name: str) -> float:

@@ -1,12 +1,15 @@
 """Ratios of sums with what divides without a remainder taken out: secants then miss the remainder only.
 
 Energy over time is the example. Energy holds the leakage power times the time, so that N/D = m + R/D with posynomials m
-and R. With one more variable s,
+and R. With one more variable t,
 
-    N/D <= 1   if and only if   m + s <= 1  and  R <= s D  for some s.
+    N/D <= 1   if and only if   m + R/t <= 1  and  t <= D  for some t.
 
 A secant of log D that lies w above it makes the relaxation of the left side too small by w, of the right side by w
-times the share of s in m + s. Where the ratio hardly depends on the design that share is small.
+times the share of R/t in m + R/t. Where the ratio hardly depends on the design that share is small.
+
+Other limits with multiples of D (one on energy beside one on power) are there with t in its place, too, since D is such
+a t. What conflicts for every t conflicts however far secants lie from D.
 """
 
 from __future__ import annotations
@@ -18,70 +21,100 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
-from formulations.canonical import BOX_MARGIN, LOG_BOX, Canonical, Divisor
+from formulations.canonical import LOG_BOX, Canonical, Divisor
 from formulations.row_keys import RowKey
 
 ALIKE = 1e-9
-"""Exponents closer than this are one."""
+"""Exponents, and logarithms of coefficients, closer than this are one."""
 LEAST = np.log(1e-15)
 """Of a coefficient at least this share stays, so that no row is without terms."""
 
 
 def taken(c: Canonical) -> Bools:
-    """Which of the monomials that divide without a remainder each point of a problem takes out of its ratios."""
+    """Which of the monomials that divide without a remainder each point of a problem takes out of its rows."""
     nothing = np.zeros((len(c.logc), 1), bool)
-    return np.concatenate([nothing, *(_quotients(c, d).taken for d in c.divisors)], axis=1)
+    return np.concatenate([nothing, *(q.taken for d in c.divisors for q in _every(c, d))], axis=1)
 
 
 def apart(c: Canonical) -> Canonical:
-    """Return the same problem with one more variable, at the end, for each ratio that can be divided.
+    """Return the same problem with one more variable, at the end, for each sum that a ratio can be divided by.
 
     Of many points that take out the same monomials (see ``taken``).
     """
-    found = {d.row: q for d in c.divisors if (q := _quotients(c, d)).taken.any()}
-    if not found:
+    divided = {d.row: d for d in c.divisors if any(q.taken.any() for q in _every(c, d))}
+    if not divided:
         return c
-    n, more, count = len(c.names), len(found), len(c.logc)
-    place = {row: n + i for i, row in enumerate(found)}
-    rows: list[tuple[Array, Array]] = []
-    for k in range(c.ptr.size - 1):
-        own = slice(c.ptr[k], c.ptr[k + 1])
-        exponents, logc = c.exponents[own], c.logc[:, own]
-        if k in found:
-            exponents, logc = found[k].exponents[found[k].taken[0]], found[k].logc[:, found[k].taken[0]]
-        exponents = np.pad(exponents, ((0, 0), (0, more)))
-        if k in found:
-            new = np.zeros((1, n + more))
-            new[0, place[k]] = 1.0
-            exponents, logc = np.concatenate([exponents, new]), np.column_stack([logc, np.zeros(count)])
-        rows.append((exponents, logc))
-    low, high, divisors = [c.low], [c.high], []
-    for d in c.divisors:
-        base = np.pad(d.base, (0, more))
-        if d.row not in found:
-            divisors.append(replace(d, base=base))
-            continue
-        base[place[d.row]] += 1.0
-        rest = found[d.row].rest
-        own = slice(c.ptr[d.row], c.ptr[d.row + 1])
-        divisors.append(replace(d, row=len(rows), base=base))
-        rows.append((np.pad(c.exponents[own], ((0, 0), (0, more))), rest))
-        least, most = _log_sum_ends(c.exponents[own], rest, c)
-        under, over = _log_sum_ends(_terms(c, d), d.logc, c)
-        low.append(np.maximum(least - over - BOX_MARGIN, -LOG_BOX)[:, None])
-        high.append(np.minimum(most - under + BOX_MARGIN, LOG_BOX)[:, None])
+    sums, variable_of = list[Divisor](), dict[int, int]()
+    for k, d in divided.items():
+        variable_of[k] = next((i for i, s in enumerate(sums) if _same_sum(d, s)), len(sums))
+        if variable_of[k] == len(sums):
+            sums.append(replace(d, base=np.zeros_like(d.base)))
+    more, count = len(sums), len(c.logc)
+    variables = np.pad(np.eye(more), ((0, 0), (len(c.names), 0)))
+    rows = [
+        (np.pad(c.exponents[own], ((0, 0), (0, more))), c.logc[:, own])
+        for own in map(slice, c.ptr[:-1], c.ptr[1:])
+    ]
+    for k, d in divided.items():
+        i, q = variable_of[k], _quotients(c, k, d)
+        # a sum of its own may lack terms
+        factor = np.zeros((count, 1)) if sums[i].logc is d.logc else (d.logc - sums[i].logc)[:, :1]
+        divisor = np.pad(d.base, (0, more)) + variables[i]
+        rows[k] = q.with_rest(rows[k][0] - divisor, q.rest - factor)
+    divisors = [replace(d, base=np.pad(d.base, (0, more))) for d in c.divisors if d.row not in divided]
+    low, high = [c.low], [c.high]
+    for t, s in zip(variables, sums, strict=True):
+        divisors.append(replace(s, row=len(rows), base=np.pad(s.base, (0, more))))
+        rows.append((t[None], np.zeros((count, 1))))
+        for k in _without_divisor(c):
+            q = _quotients(c, k, s)
+            if q.taken.any():
+                rows.append(q.with_rest(rows[k][0], q.rest, times=t))
+        least, most = _log_sum_ends(_terms(c, s), s.logc, c)
+        low.append(np.maximum(least, -LOG_BOX)[:, None])
+        high.append(np.minimum(most, LOG_BOX)[:, None])
+    follow = range(len(rows) - len(c.keys) - 1)
     return replace(
         c,
-        names=(*c.names, *(f"rest {row}" for row in found)),
+        names=(*c.names, *(f"divisor {i}" for i in range(more))),
         exponents=np.concatenate([a for a, _ in rows]),
         logc=np.concatenate([b for _, b in rows], axis=1),
         ptr=np.cumsum([0, *(len(a) for a, _ in rows)]),
-        keys=(*c.keys, *(RowKey(f"rest {row}", "model") for row in found)),
+        keys=(*c.keys, *(RowKey(f"divisor row {i}", "model") for i in follow)),
         low=np.concatenate(low, axis=1),
         high=np.concatenate(high, axis=1),
         divisors=tuple(divisors),
         forms=np.pad(c.forms, ((0, 0), (0, more))),
+        tighter=None,
     )
+
+
+def with_divisors(c: Canonical, y: Array) -> Array:
+    """Designs (N, n) of a problem as designs of the problem ``c`` that ``apart`` made of it."""
+    z = np.einsum("pi,qi->pq", y, c.forms[:, : y.shape[1]])
+    own = c.divisors[len(c.divisors) - (len(c.names) - y.shape[1]) :]
+    return np.column_stack([y, *(d.height(z) for d in own)])
+
+
+def _every(c: Canonical, d: Divisor) -> list[_Quotients]:
+    """What a divisor takes out of its own row, and of limits without one."""
+    return [_quotients(c, k, d) for k in (d.row, *_without_divisor(c))]
+
+
+def _without_divisor(c: Canonical) -> list[int]:
+    """Limits whose divisors are monomials."""
+    own = {d.row for d in c.divisors}
+    return [k for k in range(1, c.ptr.size - 1) if k not in own]
+
+
+def _same_sum(d: Divisor, other: Divisor) -> bool:
+    """Whether two divisors are the same sum, but for a monomial factor."""
+    if d.coordinates.shape != other.coordinates.shape:
+        return False
+    if not (np.isfinite(d.logc).all() and np.isfinite(other.logc).all()):
+        return False
+    alike = (abs(d.coordinates - other.coordinates) < ALIKE).all()
+    return bool(alike and (np.ptp(d.logc - other.logc, axis=1) < ALIKE).all())
 
 
 def _terms(c: Canonical, d: Divisor) -> Array:
@@ -91,8 +124,8 @@ def _terms(c: Canonical, d: Divisor) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Quotients:
-    """Monomials that a row's divisor goes into: exponents (q, n), log coefficients (N, q), whether a point takes them
-    out of the row (N, q), and the coefficients of what is left of it (N, K).
+    """Monomials that a divisor goes into in a row: exponents (q, n), log coefficients (N, q), whether a point takes
+    them out of the row (N, q), and the coefficients of what is left of it (N, K).
     """  # noqa: D205
 
     exponents: Array
@@ -100,16 +133,25 @@ class _Quotients:
     taken: Bools
     rest: Array
 
+    def with_rest(self, exponents: Array, rest: Array, times: Array | None = None) -> tuple[Array, Array]:
+        """Terms of what is taken out, ``times`` a monomial, and of what is left of the row."""
+        first = self.taken[0]
+        out = np.pad(self.exponents[first], ((0, 0), (0, exponents.shape[1] - self.exponents.shape[1])))
+        out = out if times is None else out + times
+        return np.concatenate([out, exponents]), np.concatenate([self.logc[:, first], rest], axis=1)
 
-def _quotients(c: Canonical, d: Divisor) -> _Quotients:
-    own = slice(c.ptr[d.row], c.ptr[d.row + 1])
+
+def _quotients(c: Canonical, row: int, d: Divisor) -> _Quotients:
+    own = slice(c.ptr[row], c.ptr[row + 1])
     top, rest, below = c.exponents[own], c.logc[:, own].copy(), _terms(c, d)
     found = list(_fitting(top, below))
     logc, takes = np.empty((len(rest), len(found))), np.empty((len(rest), len(found)), bool)
     for i, (_, inside) in enumerate(found):
-        share = (rest[:, inside] - d.logc).min(1)
+        with np.errstate(invalid="ignore"):
+            share = (rest[:, inside] - d.logc).min(1)
         # what is left of a term that was taken out is not taken
-        takes[:, i] = (rest[:, inside] >= c.logc[:, own][:, inside] + LEAST / 2).all(1)
+        takes[:, i] = (rest[:, inside] >= c.logc[:, own][:, inside] + LEAST / 2).all(1) & np.isfinite(share)
+        share = np.where(takes[:, i], share, 0.0)
         left = np.exp(share[:, None] + d.logc - rest[:, inside])
         rest[:, inside] += np.where(takes[:, i : i + 1], np.log(np.maximum(1.0 - left, np.exp(LEAST))), 0.0)
         logc[:, i] = share

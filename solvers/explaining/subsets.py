@@ -32,7 +32,7 @@ from solvers.enumeration import ONE
 from solvers.explaining import hopeless, least_values, wider
 from solvers.explaining.known_designs import Known, broken, not_allowed, why_listed
 from solvers.geometric import cases
-from solvers.geometric.programs import relaxed_limits
+from solvers.geometric.programs import branch, relaxed_limits
 from solvers.linear import milp_conflicts, program_boxes
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
@@ -232,7 +232,7 @@ def _by_rows(problem: Problem) -> int:
     """Whether limits that are rows of posynomials can hold together: any design ends that search."""
     if problem.rows is None or problem.program is not None:
         return NOT_KNOWN
-    of = relaxed_limits.why(problem)
+    of = relaxed_limits.why(problem, most=branch.FEW_NODES_OF_A_SET)
     return int(np.asarray(of.met(ONE, np.ones((1, len(of.names)), bool)))[0])
 
 

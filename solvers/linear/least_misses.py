@@ -20,6 +20,7 @@ from solvers.linear import highs, large_numbers, milp
 from solvers.linear.linear_program import End, Numbers
 
 ENOUGH_MISSED = 1e-7
+LITTLE_MISSED = 0.01
 # no limit is missed by more; an end keeps the bound finite
 LARGEST_MISS = 1e9
 
@@ -60,6 +61,10 @@ def least_violation(
 
     # where even divisible numbers do not help, that is proved at once
     divided = least(n.relaxed())
+    if divided <= ENOUGH_MISSED and n.integer.any():
+        # of designs that miss limits by little, whole numbers end where the rows end them that give so much
+        near = milp.divisible(replace(n, rows=_given(n.rows, LITTLE_MISSED * give)))
+        divided = max(divided, min(LITTLE_MISSED, least(replace(near, rows=n.rows))))
     if divided > ENOUGH_MISSED or not whole or not n.integer.any():
         return divided
     # where only larger numbers would do, a search over whole ones proves nothing: floats do not hold its rows
@@ -122,5 +127,10 @@ def _violation(n: Numbers, give: Array, share: float) -> float:
     if missed > SLACK:
         return missed
     # over numbers as large as 1e15 HiGHS' own slack hides what the ends of the numbers show
-    near = np.column_stack([n.rows[:, :-1], n.rows[:, -1] - highs.NEAR_MISS * give])
+    near = _given(n.rows, highs.NEAR_MISS * give)
     return highs.NEAR_MISS if refuted(near, n.low, n.high, n.integer) else missed
+
+
+def _given(rows: Array, give: Array) -> Array:
+    """Rows (m, n + 1) that give so much."""
+    return np.column_stack([rows[:, :-1], rows[:, -1] - give])

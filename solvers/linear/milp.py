@@ -202,6 +202,12 @@ def implied_within(
     return bool((ends <= p.high)[boxed].all())
 
 
+def divisible(n: Numbers) -> Numbers:
+    """The same without whole numbers, between the ends that whole ones have: what rows leave less than one of is 0."""
+    ends = upper_ends(n.rows, n.low, n.high, n.integer)
+    return replace(n, high=np.where(n.integer, np.maximum(ends, n.low), n.high)).relaxed()
+
+
 def is_least_divided(p: Program, i: int, now: float) -> bool:
     """Whether no design has a better ratio of a limit than ``now``: not even divisible numbers without upper ends.
 
@@ -209,8 +215,8 @@ def is_least_divided(p: Program, i: int, now: float) -> bool:
     """
     key = p.keys[i]
     assert key is not None, "only limits have ratios"
-    n = numbers(p, drop=[key]).relaxed()
-    n = replace(n, high=np.where(p.boxed, np.inf, n.high))
+    n = numbers(p, drop=[key])
+    n = divisible(replace(n, high=np.where(p.boxed, np.inf, n.high)))
     goal, under = (of_possible(n, f[i]) for f in (p.numerators, p.denominators))
     return highs.minimise(n, goal - (now - TIE * abs(now)) * under).bound >= 0.0
 
@@ -345,7 +351,7 @@ def _dinkelbach(n: Numbers, goal: Array, under: Array, start: Array | None) -> R
         cost = linear_cost(goal, under, now)
         # what even divisible numbers do not better needs no search, which at large numbers may never end
         divided = u is not start and bool(n.integer.any())
-        found = highs.minimise(n.relaxed(), cost) if divided else Result(End.FAILED)
+        found = highs.minimise(divisible(n), cost) if divided else Result(End.FAILED)
         if found.u is not None and found.bound >= -RATIO_CLOSED * size:
             break
         found = highs.minimise(n, cost, SHARP_SHARE * size, worse=-math.inf)
@@ -374,7 +380,7 @@ def _least_denominator(n: Numbers, under: Array, least_goal: float, lost: float,
     known = max(least_goal / now if now > 0 else 0.0, ABOVE_ZERO)
     if lost >= -CLOSE_RATIO * now * known:
         return known
-    return max(highs.minimise(n.relaxed(), under).bound, known)
+    return max(highs.minimise(divisible(n), under).bound, known)
 
 
 def face(best: Result) -> Numbers:

@@ -103,7 +103,7 @@ def needed_ends(endless: Program, best: Result) -> Array:
 
 def is_bound_of_all(endless: Program, best: Result) -> bool:
     """Whether divisible numbers show that no design is better than ``best``; ``endless``: has no ends of a search."""
-    better, n = no_worse(*milp.objective(endless), best.bound, -TIE), milp.numbers(endless).relaxed()
+    better, n = no_worse(*milp.objective(endless), best.bound, -TIE), milp.divisible(milp.numbers(endless))
     parts = (highs.minimise(m, better) for m in milp.branched(endless, n))
     # a linear program without a point has no better one
     return all(found.end is End.INFEASIBLE or found.bound >= 0.0 for found in parts)

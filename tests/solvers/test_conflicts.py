@@ -223,7 +223,7 @@ def test_a_value_that_no_search_settles_is_said_to_be_so(monkeypatch: pytest.Mon
             "limits": {"time": {"max": "0.1 ms"}, "power": {"max": 378040.898 * (1 - 1e-5)}},
         }
     )
-    assert "for replication, whose search ended early, a smaller change may do" in solution.certificate
+    assert "whose search ended early, a smaller change may do" in solution.certificate
 
 
 def station(**limits: Any) -> dict[str, Any]:

@@ -151,3 +151,48 @@ def test_what_has_a_least_count_is_there_though_it_has_no_end(goal: str) -> None
     assert set(told.conflicts[0]) == {"block_types", "count.cpu", "count.gpu"}
     assert told.conflict["block_types"] == 2.0
     assert dse.solve({**asked, "limits": {"block_types": {"max": 2}}}).status is not Status.INFEASIBLE
+
+
+ENERGY_AND_POWER: dict[str, Any] = {
+    "model": "lu",
+    "machine": {
+        "time_per_flop": 4.929e-11,
+        "time_per_word": 3.622e-09,
+        "time_per_message": 0.0002476,
+        "energy_per_flop": 1.841e-09,
+        "energy_per_word": 0.0,
+        "energy_per_message": 0.0,
+        "memory_power_per_word": 9.491e-07,
+        "leakage_power": 0.7345,
+        "max_message": 20.86,
+    },
+    "given": {"order": 5076.0},
+    "objective": {"minimize": "time"},
+    "limits": {"efficiency": {"min": 3.606e8}, "power_per_processor": {"max": 2.168}},
+}
+SLOWEST = {"processors": {"values": [849, 4287]}, "memory": {"values": [12712, 13049, 40934]}}
+
+
+@pytest.mark.parametrize(
+    "decide",
+    [
+        {"processors": {}, "memory": {}},
+        SLOWEST,
+        {**SLOWEST, "machine.memory_power_per_word": {"values": [2.37e-07, 3.8e-06]}},
+    ],
+)
+def test_energy_and_power_conflict_at_any_time_that_a_step_may_take(decide: dict[str, Any]):
+    machine, limits = ENERGY_AND_POWER["machine"], ENERGY_AND_POWER["limits"]
+    answer = dse.solve(dse.load({**ENERGY_AND_POWER, "decide": decide}))
+    assert answer.status is Status.INFEASIBLE
+    assert answer.conflicts == (("efficiency", "power_per_processor"),)
+    # flops cost energy, and so does time, so that (energy/flops - e)(power - leakage) >= e leakage
+    e, leakage = machine["energy_per_flop"], machine["leakage_power"]
+    least = leakage + e * leakage / (1.0 / limits["efficiency"]["min"] - e)
+    would_do = answer.conflict["power_per_processor"]
+    assert would_do is not None
+    assert would_do >= least > limits["power_per_processor"]["max"]
+    again = {**limits, "power_per_processor": {"max": would_do * (1 + 1e-9)}}
+    assert (
+        dse.solve(dse.load({**ENERGY_AND_POWER, "decide": decide, "limits": again})).status is Status.OPTIMAL
+    )

@@ -167,3 +167,57 @@ def test_the_best_ratio_of_stations_without_end_is_told():
     assert value == pytest.approx(0.9 * rate / (rate * 4.833e-11 + 0.9), rel=1e-8)
     assert dse.solve(_two_types(value)).status == "optimal"
     assert dse.solve(_two_types(value * (1 + 1e-6))).status == "infeasible"
+
+
+def _of_full_cards(given: dict[str, Any], machine: dict[str, float]) -> float:
+    """The best efficiency of a card that is full of one type, of all levels and cards that its limit leaves.
+
+    Energy and leakage of a socket by (17) and (19) of Stanley-Marbell 2012, written out here.
+    """
+    rate, energy = machine["integer_rate"], machine["energy_per_integer_operation"]
+    idle, found = machine["idle_energy_per_integer_operation"], 0.0
+    for level in given["levels"]:
+        f, v = level["frequency"], level["voltage"]
+        one = (energy - idle) * rate * f * v**2 + idle * rate * v
+        for card in given["cards"]:
+            drawn = (card["sockets"] * one + card["power"]) / given["supply_efficiency"]
+            if drawn <= given["card_power_limit"]:
+                found = max(found, card["sockets"] * rate * f / drawn)
+    return found
+
+
+def test_a_card_that_may_not_be_full_is_no_part_of_a_better_ratio():
+    """Divisible numbers would let a part of a card be there that draws too much when it is full."""
+    machine = {
+        "integer_rate": 1e9,
+        "energy_per_integer_operation": 5e-9,
+        "idle_energy_per_integer_operation": 2e-9,
+        "cost_per_integer_rate": 1e-8,
+    }
+    given: dict[str, Any] = {
+        "levels": [
+            {"name": "full", "frequency": 1.0, "voltage": 1.0},
+            {"name": "low", "frequency": 0.6, "voltage": 0.8},
+        ],
+        "cards": [
+            {"name": "of 4", "sockets": 4, "cost": 13.6, "power": 0.5},
+            {"name": "of 16", "sockets": 16, "cost": 18.4, "power": 0.6},
+        ],
+        "supply_efficiency": 0.92,
+        "card_power_limit": 40.0,
+        "power_step": 1000.0,
+        "lifetime": 4e8,
+    }
+    asked = {
+        "model": "sockets",
+        "machine": {"a": machine},
+        "given": given,
+        "objective": {"maximize": "efficiency"},
+    }
+    best = _of_full_cards(given, machine)
+    found = dse.solve(asked)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(best, rel=1e-9)
+    beyond = dse.solve({**asked, "limits": {"efficiency": {"min": best * (1 + 1e-6)}}})
+    assert beyond.status == "infeasible"
+    assert beyond.conflict["efficiency"] == pytest.approx(best, rel=1e-9)

@@ -41,10 +41,14 @@ MOST_NODES = 12000
 """Nodes of one problem."""
 MOST_NODES_PER_POINT, MOST_NODES_OF_A_SET = 400, 1200
 """Nodes of one of many points: what is not closed by then is left over; and of some limits of one question."""
+FEW_NODES_OF_A_SET = 100
+"""The same of a question that intervals may tell sooner, before they are asked."""
 CLOSE_OF_ONE = 1e-10
 """In logs of the goal, of one problem: what is closed to this is closed."""
 NODES_BEFORE_DIVISION, FEW_NODES, WIDE_GAP = 40, 16, 1e-2
 """Nodes of a point after which its ratio is looked at, and after which that is so where the gap is wide."""
+NODES_OF_ONE_BEFORE_DIVISION = 600
+"""The same of one problem, of which nodes cost less than another search."""
 NODE_GAP = 1e-8
 """In logs of the goal, at many points: what is closed to this is closed."""
 PART_FOR_NODES = 0.1
@@ -70,7 +74,10 @@ def closely(
     that are as good as the best.
     """
     solve = side_by_side.solve
-    return search(c, solve, value_only=not reach, gap=gap, reached=reached, most=most)
+    before, few = NODES_OF_ONE_BEFORE_DIVISION, most
+    return dividing(
+        c, solve, most=most, before=before, few=few, value_only=not reach, gap=gap, reached=reached
+    )
 
 
 def search(
@@ -119,18 +126,26 @@ def search(
 
 
 def dividing(
-    c: Canonical, solve: Callable[..., gp.Result], *, most: int = MOST_NODES_PER_POINT, **how: Any
+    c: Canonical,
+    solve: Callable[..., gp.Result],
+    *,
+    most: int = MOST_NODES_PER_POINT,
+    before: int = NODES_BEFORE_DIVISION,
+    few: int = FEW_NODES,
+    **how: Any,
 ) -> Searched:
     """Do the same where ratios may hardly depend on the design, which takes many nodes.
 
-    Where a few do not tell, what divides without a remainder is taken out of the ratios, which needs one more variable
-    and fewer nodes.
+    Where a few do not tell (``before``, or ``few`` where the gap is wide), what divides without a remainder is taken
+    out of the ratios, which needs one more variable for each sum that divides, and fewer nodes.
     """
-    found = search(c, solve, most=NODES_BEFORE_DIVISION, few=FEW_NODES, wide=WIDE_GAP, **how)
+    found = search(c, solve, most=min(before, most), few=few, wide=WIDE_GAP, **how)
     some = np.flatnonzero((found.status == FAILED) & (found.alone is None))
     for which, _ in groups(quotients.taken(take(c, some))) if some.size else ():
         places, own = some[which], take(c, some[which])
-        r = search(quotients.apart(own), solve, most=most, **how)
+        parted = quotients.apart(own)
+        start = quotients.with_divisors(parted, found.y[places])
+        r = search(parted, solve, most=most, start=start, **how)
         y, low, high = (x[:, : len(c.names)] for x in (r.y, r.low, r.high))
         value = np.where(np.isnan(y[:, 0]), np.inf, canon.values(own, y)[:, 0])
         found.put(places, replace(r, y=y, value=value, low=low, high=high))

@@ -200,7 +200,14 @@ class Oracle:
     tells it.
     """
 
-    def __init__(self, batch: Batch, points: Indices, names: tuple[str, ...], solve: Solver) -> None:
+    def __init__(
+        self,
+        batch: Batch,
+        points: Indices,
+        names: tuple[str, ...],
+        solve: Solver,
+        most: int | None = None,
+    ) -> None:
         self.names, self._solve, self._problem = names, solve, batch.problem
         self._whose = whose(batch, names)
         self._near, self._far = (_boxed(b, points) for b in (batch, batch.farther()))
@@ -212,8 +219,8 @@ class Oracle:
         self._whole = np.array([n in whole for n in names], dtype=bool)
         self._searched = bool(c.divisors or c.allowed)
         self._pairs = [(pair, clash[points]) for pair, clash in _opposed(batch, names)] if c.divisors else []
-        alone = solve is side_by_side.solve
-        self._most = branch.MOST_NODES_OF_A_SET if alone else branch.MOST_NODES_PER_POINT
+        usual = branch.MOST_NODES_OF_A_SET if solve is side_by_side.solve else branch.MOST_NODES_PER_POINT
+        self._most = usual if most is None else most
         self.few = conflicts.FEW_SEARCHED if self._searched else conflicts.FEW_LIMITS
 
     def refuted(self, *, why: bool) -> tuple[Bools, Bools | None, tuple[Bools, ...]]:

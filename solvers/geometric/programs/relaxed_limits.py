@@ -66,11 +66,16 @@ class _Rows:
     ended: set[str] | None = None
 
 
-def why(problem: Problem) -> Why:
-    """What tells why a structured problem, or one with cases, has no design."""
+def why(problem: Problem, *, most: int = branch.MOST_NODES_OF_A_SET) -> Why:
+    """What tells why a structured problem, or one with cases, has no design.
+
+    ``most``: nodes of a set of limits, over all cases.
+    """
     names, solve, ended = geometric_conflicts.limit_names(problem), side_by_side.solve, set[str]()
     cases = [batch.alone(case, None) for case in batch.cases(problem)]
-    every = [geometric_conflicts.Oracle(b, conflicts.ONE, names, solve) for b in cases]
+    every = [
+        geometric_conflicts.Oracle(b, conflicts.ONE, names, solve, -(-most // len(cases))) for b in cases
+    ]
     values = of_each(partial(_of_cases, problem, [_rows(b, conflicts.ONE, solve, ended) for b in cases]))
     met, few = any_of([ask.feasible for ask in every]), min(ask.few for ask in every)
     return Why(names, met, values, lambda _: problem.question, few, ended=lambda: frozenset(ended))
