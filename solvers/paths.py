@@ -16,7 +16,7 @@ from solvers import anchors, work
 from solvers.counting import tables, whole
 from solvers.geometric.points import geometric, holding
 from solvers.linear.points import linear
-from solvers.many_points import by_anchor, by_choice, claims, effort, evaluated
+from solvers.many_points import by_anchor, by_choice, claims, effort, evaluated, no_choice
 from solvers.many_points.offers import Choice, Offer, Path
 from solvers.nonlinear.points import unstructured
 
@@ -32,16 +32,17 @@ WAYS: tuple[Way, ...] = (
 )
 TABLES = (tables.way, tables.way_of_large)
 STRUCTURED = (geometric.way, whole.way, linear.way)
+STRUCTURE = no_choice.Structured(holding.can_hold, holding.why)
 
 
 def _by_choice(grid: Grid) -> Offer:
     """Choose the best of all combinations of names, each of which has one of the other ways."""
-    return by_choice.way(grid, WAYS, holding.can_hold, unstructured.why)
+    return by_choice.way(grid, WAYS, STRUCTURE, unstructured.why)
 
 
 def _choices_with_structure(grid: Grid) -> Offer:
     """Choose the best of all combinations of names, each of which has a way that uses the structure of equations."""
-    return by_choice.way(grid, STRUCTURED, holding.can_hold)
+    return by_choice.way(grid, STRUCTURED, STRUCTURE)
 
 
 NO_WAY = "no way for many points at once takes this kind of question"
@@ -53,7 +54,9 @@ MIXED = (
     "many whole numbers and numbers that can be divided are decided together in a linear program, which is searched at "
     "each point; with few whole numbers, or with these only, it may go at once"
 )
-SUMS = "{}; it would go at once if such sums depended on at most {} decided numbers, each by itself"
+SUMS = (
+    "{}; it would go at once if such sums depended on at most {} decided numbers, or products of their powers"
+)
 NO_OBJECTIVE = (
     "any design within the limits is an answer, since there is no objective, and one is looked for point by point; "
     "with an objective many points may go at once"

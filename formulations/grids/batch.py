@@ -133,8 +133,8 @@ def divides(problem: Problem) -> bool:
 
 
 def _in_reach(c: Canonical) -> bool:
-    """Whether sums that something divides by, if any, depend on few variables, each by itself."""
-    return len(c.forms) <= MOST_FORMS and bool(((c.forms != 0).sum(1) == 1).all())
+    """Whether sums that something divides by, if any, depend on few variables or products of their powers."""
+    return len(c.forms) <= MOST_FORMS
 
 
 def _of_numbers(question: Question) -> bool:

@@ -58,13 +58,13 @@ APART = "no design under any choice, for reasons that differ between choices"
 def way(
     grid: Grid,
     ways: Sequence[Callable[[Grid], Offer]],
-    holds: no_choice.Holds,
+    structured: no_choice.Structured,
     why: no_choice.WhyListed | None = None,
 ) -> Offer:
     """Return this way where names or listed values are chosen, and each combination of them has one of ``ways``.
 
-    ``why``: what tells why so many points have no design where what is listed may be part of the reason; ``holds``:
-    whether limits can hold whatever is listed, where questions have a structure.
+    ``why``: what tells why so many points have no design where what is listed may be part of the reason;
+    ``structured``: what tells it where questions have a structure.
     """
     first = next(iter(grid.bases.values()))
     if len(first.objectives) != 1 or any(q.idle for q in grid.bases.values()):
@@ -72,11 +72,11 @@ def way(
     refused = too_many_choices(KIND, grid, MOST_CHOICES_ANSWERED)
     if refused is not None:
         return refused
-    offer = _with_beforehand(grid, ways, holds)
+    offer = _with_beforehand(grid, ways, structured)
     if offer.path is not None or why is None or not all(map(_without_structure, claims.kinds(grid))):
         return offer
     # without any list what is left may have a structure
-    simpler = _with_beforehand(grid, ways, holds, why)
+    simpler = _with_beforehand(grid, ways, structured, why)
     return offer if simpler.path is None else simpler
 
 
@@ -89,7 +89,7 @@ def _without_structure(question: Question) -> bool:
 def _with_beforehand(
     grid: Grid,
     ways: Sequence[Callable[[Grid], Offer]],
-    holds: no_choice.Holds,
+    structured: no_choice.Structured,
     why: no_choice.WhyListed | None = None,
 ) -> Offer:
     """Offer this way with all lists but the longest chosen from beforehand; with ``why`` all of them."""
@@ -114,7 +114,7 @@ def _with_beforehand(
             return replace(offer, reason=f"{KIND}: {offer.reason}") if offer.reason else OTHER_KIND
         parts.append(Part(names, listed, offer.path))
     lists = tuple(dict.fromkeys(n for _, listed in made for n in listed))
-    found = ByChoice(grid, tuple(parts), why, holds, lists)
+    found = ByChoice(grid, tuple(parts), why, structured, lists)
     return claims.offered(found, found.part(claims.few_places(grid)))
 
 
@@ -231,13 +231,13 @@ class ByChoice:
     """The way itself; see ``solvers.paths.Path``.
 
     ``why``: where all lists are chosen from beforehand, what tells why so many points of a question have no design;
-    elsewhere ``holds`` tells whether limits can whatever is listed. ``lists``: the names of what is chosen from lists.
+    elsewhere ``structured`` does. ``lists``: the names of what is chosen from lists.
     """
 
     grid: Grid
     parts: tuple[Part, ...]
     why: no_choice.WhyListed | None
-    holds: no_choice.Holds
+    structured: no_choice.Structured
     lists: tuple[str, ...] = ()
 
     @property
@@ -290,14 +290,13 @@ class ByChoice:
         handover.hand_over(TIED, int(np.count_nonzero(doubtful)))
         left |= doubtful
         arrays = (answers := BlockAnswers(plan, left.shape)).arrays
-        nowhere = ~left & (states == none).all(axis=0)
+        nowhere, apart = ~left & (states == none).all(axis=0), np.zeros_like(left)
         if self.why is not None:
             which[nowhere] = -1
         elif nowhere.any() and "binding" in answered[0]:
             clash, apart = common_conflicts([a["binding"] == CONFLICTING for a in answered], nowhere)
-            handover.hand_over(APART, int(np.count_nonzero(apart)))
-            left |= apart
-            which = np.where(nowhere, clash, which)
+            which = np.where(nowhere & ~apart, clash, which)
+            which[apart] = -1
         for k, (values_chosen, own) in enumerate(zip(chosen, answered, strict=True)):
             here = which == k
             for v in plan.variables:
@@ -313,12 +312,34 @@ class ByChoice:
         if "gap" in arrays:
             arrays["gap"][there] = relative_gap(arrays["objective"], arrays["bound"])[there]
         nowhere &= ~left
-        block = Block(over_grid.spread(self.grid), region)
-        if nowhere.any() and self.why is not None:
-            left |= no_choice.tell(self.why, answers, block, np.flatnonzero(nowhere))
-        elif nowhere.any() and "binding" in arrays:
-            left |= no_choice.put_common(self.lists, self.holds, block, answers, answered, nowhere)
+        if nowhere.any():
+            left |= self._told_why(answers, region, answered, nowhere, apart)
         return arrays, left
+
+    def _told_why(
+        self, answers: BlockAnswers, region: Region, answered: Sequence[Arrays], nowhere: Bools, apart: Bools
+    ) -> Bools:
+        """Tell why points have no design under any choice, ``apart`` for several reasons; tells which are left."""
+        block = Block(over_grid.spread(self.grid), region)
+        if self.why is not None:
+            return no_choice.tell(
+                no_choice.of_lists(self.why, block), answers, block, np.flatnonzero(nowhere)
+            )
+        if not answers.wants_conflicts:
+            return np.zeros_like(nowhere)
+        left = no_choice.tell(self._reasons(region), answers, block, np.flatnonzero(nowhere & apart))
+        handover.hand_over(APART, int(np.count_nonzero(left)))
+        common = nowhere & ~apart
+        return left | no_choice.put_common(
+            self.lists, self.structured.holds, block, answers, answered, common
+        )
+
+    def _reasons(self, region: Region) -> no_choice.Whys:
+        """What tells of each choice of names why points of a block have no design."""
+        if self.lists:
+            return lambda _: [None]
+        own = [Block(over_grid.spread(_with_axes(self.grid, p.names, p.listed)), region) for p in self.parts]
+        return lambda points: [self.structured.why(block, points) for block in own]
 
     def _with_ties(self, plan: Layout) -> Layout:
         """The layout with all that ties go to, where listed values may be tied, and no rates if none is listed later.

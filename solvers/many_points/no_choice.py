@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.system.arrays import Bools, Codes, Points
+from dse.system.records import dataclass
 from formulations import handover
 from formulations.grids import divided
 from formulations.grids.over_grid import Region
@@ -29,20 +30,41 @@ from solvers.mechanisms.why import Why, loosest, over_choices
 WhyListed = Callable[[Question, int], Why]
 """What tells why so many points of a question, flat, have no design, where lists may be a part of the reason."""
 OF_LISTS = "no design under any choice, where it is not certain whether a list is a part of the reason"
+Whys = Callable[[Points], Sequence[Why | None]]
+"""The same of each choice at some points of a block; None where nothing tells it."""
 Holds = Callable[[Grid, Region, Bools, Collection[str]], Codes]
 """Whether some limits alone, by name, can hold together at some points of a block (see ``conflicts``)."""
 
 
-def tell(why: WhyListed, answers: BlockAnswers, block: Block, nowhere: Points) -> Bools:
-    """Tell of points without a design under any choice why, which lists may be a part of; tells which are left."""
+@dataclass(frozen=True, slots=True)
+class Structured:
+    """What tells of questions with a structure whether limits can hold whatever is listed, and why points of a block
+    have no design.
+    """  # noqa: D205
+
+    holds: Holds
+    why: Callable[[Block, Points], Why | None]
+
+
+def of_lists(why: WhyListed, block: Block) -> Whys:
+    """What tells it of the choices among names, where lists may be a part of the reason."""
+    return lambda points: [why(divided.flat(q), len(points)) for _, q in combinations(block.question(points))]
+
+
+def tell(whys: Whys, answers: BlockAnswers, block: Block, nowhere: Points) -> Bools:
+    """Tell of points without a design under any choice why; tells which are left."""
     left = np.zeros(answers.arrays["status"].size, bool)
 
     def told(points: Points) -> Bools:
-        asked = [divided.flat(q) for _, q in combinations(block.question(points))]
-        return answers.conflicts(points, over_choices([why(q, len(points)) for q in asked]))
+        every = whys(points)
+        known = [why for why in every if why is not None]
+        if len(known) < len(every):
+            return np.zeros(len(points), bool)
+        return answers.conflicts(points, over_choices(known))
 
     for group in block.alike():
-        for missed in blocks.together(np.intersect1d(group, nowhere), told):
+        own = np.intersect1d(group, nowhere)
+        for missed in blocks.together(own, told) if own.size else ():
             left[missed] = True
     return left.reshape(answers.arrays["status"].shape)
 

@@ -25,10 +25,10 @@ from formulations import handover
 from results.dataset import CONFLICTING, STATUS_CODES
 from results.solution import Status
 from scenarios.question import Decision, Limit, Question
-from solvers import feasible_values
+from solvers import feasible_values, paths
 from solvers.answer import answer
 from solvers.counting import tables
-from solvers.geometric.points import geometric, holding
+from solvers.geometric.points import geometric
 from solvers.many_points import by_choice
 from solvers.mechanisms import why
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, common_conflicts
@@ -242,7 +242,7 @@ WAYS: dict[str, tuple[dict[str, Any], Callable[[scenarios.Grid], Any]]] = {
     ),
     "geometric programs": (
         {"processors": {"max": 256}, "memory": {}},
-        lambda grid: by_choice.way(grid, [geometric.way], holding.can_hold).path,
+        lambda grid: by_choice.way(grid, [geometric.way], paths.STRUCTURE).path,
     ),
 }
 
@@ -279,6 +279,42 @@ def test_what_choices_know_by_different_sets_is_asked_alone():
     which, apart = common_conflicts([np.array([a, a]), np.array([b, a | b])], nowhere)
     assert apart.tolist() == [True, False]
     assert which[1] == 1
+
+
+def test_machines_that_fail_for_different_reasons_are_told_together():
+    """One machine is too slow where another one needs too much energy: both limits are in the conflict."""
+    asked = {
+        "model": "lu",
+        "given": {"order": 8192},
+        "decide": {
+            "processors": {"max": 65536},
+            "memory": {},
+            "machine": {"values": ["balanced", "jaketown", "h100-sxm"]},
+        },
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": 0.1}, "energy": {"max": 1.0}},
+        "sweep": {
+            "e": {"path": "limits.energy.max", "values": np.geomspace(0.9, 9.0, 7).tolist()},
+            "t": {"path": "limits.time.max", "values": np.geomspace(3e-5, 0.03, 9).tolist()},
+        },
+    }
+    grid = scenarios.grid(dse.load(asked))
+    plan, region = results.dataset.layout(grid), (slice(0, 7), slice(0, 9))
+    way = by_choice.way(grid, [geometric.way], paths.STRUCTURE).path
+    assert way is not None
+    arrays, left = way.solve(plan, region)
+    assert not left.any()
+    clash = arrays["binding"] == CONFLICTING
+    several = np.argwhere(clash.sum(axis=2) > 1)
+    assert len(several) > 4
+    for place in map(tuple, several[::2].tolist()):
+        alone = answer(grid.question(place), neighbours=False)
+        named = {n for n, k in zip(plan.limits, clash[place], strict=True) if k}
+        assert named in [set(one) for one in alone.conflicts]
+        told = dict(zip(plan.limits, arrays["would_do"][place], strict=True))
+        for name in named:
+            # infinite where no value of this limit alone would do
+            assert told[name] == pytest.approx(alone.conflict[name] or math.inf, rel=1e-6)
 
 
 def test_a_value_left_open_is_sought_under_every_choice():

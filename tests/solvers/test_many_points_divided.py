@@ -91,6 +91,18 @@ ASKED = {
     "whole processors": asked(CAPS | {"given.bodies": [1e4, 1e6]}, LEAST_TIME, decide=WHOLE),
 }  # fmt: skip
 
+TIMED_BY_CLOCK = {"machine.time_per_flop": "1 / (16 flop/cycle * clock)"}
+ASKED["sums of a product"] = {
+    **asked(
+        {"limits.power.max": log(200.0, 2e4, 4), "limits.time.max": [2.0, 6.0]},
+        LEAST_ENERGY,
+        decide={"clock": {"min": "0.8 GHz", "max": "3.2 GHz"}, "processors": {"max": 4096}, "memory": {}},
+    ),
+    "machine": "jaketown",
+    "given": {"bodies": 1e6, "flops_per_pair": 20},
+    "define": TIMED_BY_CLOCK,
+}
+"""The time is a sum of two terms, whose ratio depends on the product of memory and the inverse of the clock alone."""
 TOLD_WHY = {"a cap on power", "powers of two"}
 
 
