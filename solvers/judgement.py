@@ -143,7 +143,10 @@ class Judged:
     def solutions(self, status: Status) -> list[Solution]:
         """The answers point by point: design, metrics, limits, objective and bound."""
         own = {m.name for m in self.question.model.limits}
-        x, at = ({n: self.full(v).tolist() for n, v in m.items() if n not in own} for m in (self.x, self.at))
+        # nothing is told as -0
+        x, at = (
+            {n: (self.full(v) + 0.0).tolist() for n, v in m.items() if n not in own} for m in (self.x, self.at)
+        )
         states = {evaluation.label(key, self.ratios): self.states(key) for key in self.ratios}
         known = ~np.isnan(self.bound)
         return [

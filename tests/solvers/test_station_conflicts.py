@@ -218,6 +218,7 @@ def test_a_card_that_may_not_be_full_is_no_part_of_a_better_ratio():
     found = dse.solve(asked)
     assert found.status == "optimal"
     assert found.objective == pytest.approx(best, rel=1e-9)
+    assert "-0.0" not in map(str, found.variables.values())
     beyond = dse.solve({**asked, "limits": {"efficiency": {"min": best * (1 + 1e-6)}}})
     assert beyond.status == "infeasible"
     assert beyond.conflict["efficiency"] == pytest.approx(best, rel=1e-9)
