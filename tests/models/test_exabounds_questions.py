@@ -230,6 +230,66 @@ def test_what_no_machine_can_be_is_infeasible_by_the_limit_that_says_so(changes:
     assert limit in str(answer)
 
 
+STACK = {
+    "frequency": "2 GHz",
+    "voltage": "1 V",
+    "dynamic_capacitance": "0.5 nF",
+    "count.core": 4,
+    "die_area": "100 mm^2",
+    "transistor_density": "2e12 1/m^2",
+    "transistors.core": 10e6,
+    "signal_via_share": 0.05,
+}
+
+
+def test_a_stack_whose_vias_take_more_than_its_area_holds_nothing():
+    """100 n (0.95 - 0.06 n) mm² is greatest at 8 dies, where 75 cores of 5 mm² fit; from 16 dies on it is negative."""
+    asked = question(
+        machine=STACK,
+        given={"instructions": 1e12},
+        define={"machine.power_via_share": "0.06 * machine.stacked_dies"},
+        decide={
+            "machine.stacked_dies": {"integer": True, "max": 16},
+            "machine.count.die": {"integer": True, "max": 160},
+        },
+        objective={"maximize": "performance"},
+    )
+    found = dse.solve(asked)
+    assert found.status == "optimal"
+    assert found.variables == {"machine.stacked_dies": 8.0, "machine.count.die": 75.0}
+    assert found.limits["machine.stacked_dies"].next_change is None
+
+
+def test_what_vias_may_take_of_an_area_is_what_circuits_leave():
+    """Cores of 5 mm² each leave 0.95 - 0.05 n of 100 mm²."""
+    asked = question(
+        machine=STACK | {"count.die": 8},
+        given={"instructions": 1e12},
+        define={"taken": "machine.power_via_share * 1"},
+        decide={"machine.power_via_share": {"max": 1}},
+        objective={"maximize": "taken"},
+    )
+    swept = dse.sweep(asked | {"sweep": {"counted": {"path": "machine.count.die", "values": [4, 8, 16, 20]}}})
+    assert swept.taken.values[:3] == pytest.approx([0.75, 0.55, 0.15])
+    assert swept.status.values[3] == 3
+    found = dse.solve(asked)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(0.55)
+
+
+def test_units_that_are_all_under_repair_do_no_work_in_less_than_no_time():
+    """λ MTTR may be above 1 by the slack of a limit; from there on no unit works."""
+    asked = base(**{"failure_rate.core": "1e-3 failure/s"})
+    asked["given"] = {"instructions": 1e12}
+    asked["objective"] = {"minimize": "time"}
+    asked["decide"] = {"machine.repair_time.core": {"values": ["100 s", "1000.000005 s"]}}
+    assert dse.solve(asked).variables == {"machine.repair_time.core": 100.0}
+    asked["decide"] = {"machine.repair_time.core": {"min": "10 s", "max": "2000 s"}}
+    found = dse.solve(asked)
+    assert found.status == "optimal"
+    assert found.variables["machine.repair_time.core"] == pytest.approx(10.0)
+
+
 def test_a_cap_that_is_too_low_names_what_would_do():
     answer = dse.solve(
         question(

@@ -259,7 +259,10 @@ LIMITS = (
     ),
     ModelLimit("clock", "f_0 <= f_max", "the clock is at most the fastest at this voltage", f"{SOURCE} (18)"),
     ModelLimit(
-        "area", "needed <= effective area", "the circuits fit on their stack of dies", f"{SOURCE} (27)"
+        "area",
+        "needed/(A n_stack) + F_PwrTSV + F_IoTSV <= 1",
+        "circuits and vias fit on their stack of dies",
+        f"{SOURCE} (27)",
     ),
     ModelLimit("duty", "peak + idle <= 1", "the shares of the lifetime add up to at most 1", "definition"),
     *(

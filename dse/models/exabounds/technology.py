@@ -17,6 +17,9 @@ and K_pleak a current; with them units agree.
 source [6] at 5 and 15 Gb/s confirm. So 13.5, 35.9 and 136.6 mW are drawn by a pin at 5, 10 and 20 Gb/s.
 
     effective area = A n_stack (1 - F_PwrTSV - F_IoTSV)                      (27)
+
+The limit ``area`` has what circuits and vias take on one side, needed/(A n_stack) + F_PwrTSV + F_IoTSV <= 1: where
+vias take all of the area or more, needed/effective is no measure of it.
 """
 
 from __future__ import annotations
@@ -82,6 +85,11 @@ def effective_area(m: Any) -> Any:
     return m.die_area * m.stacked_dies * (1.0 - m.power_via_share - m.signal_via_share)
 
 
+def area_limit(m: Any, needed: Any) -> Any:
+    """Return the share of a stack's area that circuits, which need ``needed`` m², and vias take: at most 1."""
+    return total([per(needed, m.die_area * m.stacked_dies), m.power_via_share, m.signal_via_share])
+
+
 def density(m: Any) -> Any:
     """Return transistors per area, 1/m²; None where nothing says so."""
     if hasattr(m, "transistor_density"):
@@ -107,7 +115,7 @@ def metrics(m: Any) -> Mapping[str, Any]:
     if hasattr(m, "voltage"):
         found |= _clock_and_voltage(m)
     if dense is not None and room is not None:
-        found["area"] = per(found["area_needed"], room)
+        found["area"] = area_limit(m, found["area_needed"])
     return found
 
 

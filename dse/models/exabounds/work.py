@@ -35,7 +35,8 @@ def share(g: Any, level: str, count: Any = None) -> Any:
     """
     many = of(g.machine, "count", level) if count is None else count
     lost = 0.0 if level == "core" else down(g.machine, below(level))
-    each = per(1.0, many if nothing(lost) else many * (1.0 - lost))
+    # never less than none: a limit holds up to rounding, and less than no unit would do the work in less than no time
+    each = per(1.0, many if nothing(lost) else many * maximum(0.0, 1.0 - lost))
     parallelism = of(g, "parallelism", level)
     return each if parallelism is None else maximum(each, per(1.0, parallelism))
 
