@@ -161,11 +161,15 @@ def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
     box = evaluation.box(question, d.name)
     ends: Any = box.low, box.high, box.searched
     low, high, own = ends
+    # no slack beyond the quantity's own ends: a logarithm or a power may have no value there
+    least, most = (0.0 if own[0] else low), (np.inf if own[1] else high)
     if d.minimum is not None:
         asked = np.asarray(d.minimum) > 0
-        low, own = np.where(asked, d.minimum * (1 - HOLDS), low), (own[0] & ~asked, own[1])
+        low = np.where(asked, np.maximum(d.minimum * (1 - HOLDS), np.minimum(d.minimum, least)), low)
+        own = own[0] & ~asked, own[1]
     if d.maximum is not None:
-        high, own = d.maximum * (1 + HOLDS), (own[0], False)
+        high = np.minimum(d.maximum * (1 + HOLDS), np.maximum(d.maximum, most))
+        own = own[0], False
     if d.values is not None:
         ends = (-np.inf if d.minimum is None else low, np.inf if d.maximum is None else high)
         low, high, own = np.maximum(ends[0], d.values[0]), np.minimum(ends[1], d.values[-1]), (False, False)

@@ -234,3 +234,17 @@ def test_what_is_made_greatest_may_be_negative(goal: str, expected: float) -> No
         "objective": {"maximize": "goal"},
     }
     closes(asked(load(scenario)), interval.solve(asked(load(scenario))), expected)
+
+
+@pytest.mark.parametrize("least", [None, 1.0])
+@pytest.mark.parametrize(("messages", "processors"), [(3.0, 8.0), (20.0, None)])
+def test_an_end_of_a_domain_that_is_written_out_is_granted_no_slack(
+    least: float | None, messages: float, processors: float | None
+):
+    """Below one processor log₂p messages are less than none, and a limit over them tells nothing."""
+    p = Decision("processors", minimum=least, maximum=6730)
+    found = interval.solve(fft("power", p=p, messages=(messages, None)), work=1000)
+    assert found.status is (Status.INFEASIBLE if processors is None else Status.OPTIMAL)
+    if processors is not None:
+        assert found.x is not None
+        assert found.x["processors"] == pytest.approx(processors)
