@@ -319,15 +319,15 @@ def log_program(
     free = swept or Swept()
     at = evaluation.metrics(_open_question(question, program, free), x)
     rows = [
-        LogRow(
-            key.name, key.side, _open_terms(question, key, template.of(_not_refused(ratio)).terms, free), 1.0
-        )
+        LogRow(key.name, key.side, _open_terms(question, key, template.of(value).terms, free), 1.0)
         for key, ratio in evaluation.ratios(question, x, at).items()
+        for value in [_not_refused(f"the limit {key.name} ({key.side})", ratio)]
     ]
     goal: dict[str, Any] = {}
     if question.objectives:
-        wanted = template.of(_not_refused(evaluation.objective(question, x, at)))
-        row, plain = _goal_row(program, wanted, question.objectives[0].maximize)
+        goal_name = f"the objective {question.objectives[0].name}"
+        wanted = template.of(_not_refused(goal_name, evaluation.objective(question, x, at)))
+        row, plain = _goal_row(program, wanted, goal_name, question.objectives[0].maximize)
         rows.append(row)
         goal = {"goal": GOAL, "sign": question.sign, "plain": plain}
     used = program.needed({n for r in rows for n in _mentioned(r.terms)} | set(x))
@@ -361,20 +361,20 @@ def _open_terms(question: Question, key: RowKey, terms: tuple[Term, ...], free: 
     return tuple(t.times(factor) for t in terms)
 
 
-def _not_refused(x: Any) -> Any:
+def _not_refused(what: str, x: Any) -> Any:
     if isinstance(x, Refused):
-        raise NotPosynomial(x.reason)
+        raise NotPosynomial(f"{x.reason} (in {what})")
     return x
 
 
-def _goal_row(program: _Builder, objective: Expression, maximize: bool) -> tuple[LogRow, bool]:
-    """Make the goal variable.
+def _goal_row(program: _Builder, objective: Expression, name: str, maximize: bool) -> tuple[LogRow, bool]:
+    """Make the goal variable; ``name``: what the objective is called.
 
     Return the row that keeps it above what is minimised, and whether it is not a logarithm.
     """
     value = _range_of_terms(objective.terms, program.box(), 0.0)
     if float(value.lo) > 0:
-        least = _not_refused(objective**-1.0) if maximize else objective
+        least = _not_refused(name, objective**-1.0) if maximize else objective
         program.variables[GOAL] = LogVariable(GOAL, *least.range_of_log())
         down = Term(1.0, 0.0, {GOAL: -1.0})
         return LogRow("", "", tuple(t.times(down) for t in least.terms), 1.0, own=GOAL), False

@@ -186,3 +186,17 @@ def test_a_bound_that_is_better_than_its_own_design_is_not_believed() -> None:
     assert found.status is Status.FEASIBLE
     assert found.bound is None
     assert "not believed" in found.certificate
+
+
+def test_what_cannot_be_asked_is_told_with_its_limit() -> None:
+    file = {
+        "model": "fft",
+        "machine": "balanced",
+        "given": {"points": 1e6},
+        "decide": {"processors": {"min": 2, "max": 6730}},
+        "define": {"depth": "1 / (processors - 30)"},
+        "objective": {"minimize": "power"},
+        "limits": {"depth": {"max": 0.5}},
+    }
+    told = scip.solve(asked(load(file))).message
+    assert "the power -1 of what may be 0 or negative (in the limit depth (max))" in told
