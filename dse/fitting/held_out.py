@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dse.models.described.fitted import QUANTILES
 from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 
 FOLDS = 5
-QUANTILES = 101
 LEAST_IN_DECILES = 20
 COVERAGE_SLACK = 0.01
 

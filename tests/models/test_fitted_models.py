@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def fitted(form: str, **more: Any) -> Fitted:
         "sharpness": 2.5 if form == "softmax" else math.inf,
         "derived": (Derived("rate", "flop/s", (Term(2.0, {"m": 1, "n": 1, "k": 1, "latency": -1}),)),),
         "error": {"split": "5 folds", "mean": 0.05, "confidence": 0.9, "low": 0.8, "high": 1.25},
-        "residuals": (-0.2, 0.0, 0.2),
+        "residuals": tuple(round(0.004 * i, 4) for i in range(-50, 51)),
     }
     return Fitted(**(about | more))
 
@@ -134,6 +135,16 @@ def test_a_file_is_read_strictly(old: str, new: str, said: str):
     with pytest.raises(ModelFileError, match=r"model file x\.toml") as caught:
         read(GOOD.replace(old, new), "x.toml")
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("given", ["[1, 2]", "[2, 1, nan]", '"none"'])
+def test_errors_on_runs_held_out_are_101_quantiles(given: str):
+    bad = re.sub(r"(?s)residuals = \[.*?\]", f"residuals = {given}", GOOD)
+    with pytest.raises(
+        ModelFileError, match=r"error\.residuals is a list of 101 evenly spaced quantiles"
+    ) as caught:
+        read(bad, "x.toml")
+    assert len(caught.value.problems) == 1
 
 
 def test_everything_that_is_wrong_is_told_at_once():

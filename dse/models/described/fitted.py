@@ -21,6 +21,8 @@ RANGE = "measured_range"
 KIND = "fitted model"
 """What a file of such a model says that it is."""
 LOW, HIGH = "_low", "_high"
+QUANTILES = 101
+"""Of the errors on runs held out, evenly spaced."""
 # how far beyond its runs a search may go where measured_range is waived
 BEYOND_RUNS = 1e6
 
@@ -95,8 +97,8 @@ class Derived:
 class Fitted:
     """A fitted model as its file states it.
 
-    ``error``: what the file says of held-out errors, by key; ``residuals``: evenly spaced quantiles of
-    log(measured/modelled) of runs held out, from the least to the greatest; ``digest``: SHA-256 of the file.
+    ``error``: what the file says of held-out errors, by key; ``residuals``: ``QUANTILES`` of
+    log(measured/modelled) of runs held out, from the least to the greatest, or none; ``digest``: SHA-256 of the file.
     """
 
     name: str

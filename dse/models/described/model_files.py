@@ -22,6 +22,7 @@ from dse.models.described.fitted import (
     LOW,
     MAX,
     POSYNOMIAL,
+    QUANTILES,
     RANGE,
     SOFTMAX,
     Column,
@@ -31,7 +32,7 @@ from dse.models.described.fitted import (
     Term,
 )
 from dse.names import did_you_mean
-from dse.quantities import UnitError, si_unit
+from dse.quantities import UnitError, plural, si_unit
 from dse.system import files
 
 FORMAT = 1
@@ -346,8 +347,9 @@ class _Reader:
         if ("low" in value) != ("high" in value) or found.get("low", 0.0) > found.get("high", math.inf):
             self.problems.append("error.low and error.high are the two ends of an interval")
         residuals = value.get("residuals", [])
-        if not isinstance(residuals, list) or len(residuals) > 10_000:
-            self.problems.append("error.residuals is a list of at most 10000 numbers")
+        if not isinstance(residuals, list) or len(residuals) not in (0, QUANTILES):
+            told = f", not {plural(len(residuals), 'number')}" if isinstance(residuals, list) else ""
+            self.problems.append(f"error.residuals is a list of {QUANTILES} evenly spaced quantiles{told}")
             return found, ()
         listed = tuple(
             self._number(f"error.residuals[{i}]", r, -100.0, 100.0) for i, r in enumerate(residuals)
