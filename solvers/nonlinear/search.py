@@ -32,7 +32,8 @@ BOXES_TOGETHER = 8192
 PARTS, PARTS_OF_ANY = (2, 16), (4, 512)
 """How often a box is halved before its parts are bounded (at least once), and as long as a point has fewer of them.
 
-The second where any design will do: what has none has all its boxes refuted, whatever comes first.
+The second where any design will do, be it that none is found after ``UNSUCCESSFUL_BOXES``: what has none has all its
+boxes refuted, whatever comes first.
 """
 UNSUCCESSFUL_BOXES = 2000
 SMALLEST = 1e-14
@@ -318,9 +319,9 @@ def _follow(s: _Search, point: Indices, x: Array | None = None) -> None:
 def _parts(s: _Search, now: Boxes) -> Boxes:
     """Halve boxes along the variable that moves their numbers most, again where a point has few parts."""
     count, done = np.bincount(now.point)[now.point], []
-    halvings, most = PARTS if s.wanted else PARTS_OF_ANY
+    any_will_do = np.isinf(s.value) & (s.work > (UNSUCCESSFUL_BOXES if s.wanted else -1))
     along = np.argmax(now.steep * s.where.at(now.point).width(now.low, now.high), axis=1)
-    for i in range(1, halvings + 1):
+    for i in range(1, PARTS_OF_ANY[0] + 1):
         low, high = halves(s.where.at(now.point), now.low, now.high, along)
         low, high = s.where.snap(low, high)
         # of what has one value there is no second half
@@ -328,6 +329,7 @@ def _parts(s: _Search, now: Boxes) -> Boxes:
         twice = np.tile(np.arange(along.size), 2)[there]
         now = replace(now.take(twice), low=low[there], high=high[there])
         along, count = along[twice], 2 * count[twice]
+        halvings, most = np.where(any_will_do[now.point, None], PARTS_OF_ANY, PARTS).T
         again = (count < most) & (i < halvings)
         done.append(now.take(~again))
         now, along, count = now.take(again), along[again], count[again]

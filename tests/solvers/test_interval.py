@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from scenarios import load
 from scenarios.question import Decision, Question
 from scenarios.questions import question as asked
 from solvers import boxes, enumeration
-from solvers.nonlinear import interval, methods
+from solvers.nonlinear import interval, methods, search
 from solvers.outcome import Outcome
 from solvers.sampling import sampler
 
@@ -248,3 +249,44 @@ def test_an_end_of_a_domain_that_is_written_out_is_granted_no_slack(
     if processors is not None:
         assert found.x is not None
         assert found.x["processors"] == pytest.approx(processors)
+
+
+STEP = {
+    "model": "exabounds",
+    "machine": {
+        "frequency": "2 GHz",
+        "voltage": "1 V",
+        "dynamic_capacitance": "0.5 nF",
+        "count.core": 4,
+        "cache.L1D": "32 KiB",
+        "latency.L2": "10 cycle",
+        "latency.DRAM": "80 ns",
+    },
+    "given": {
+        "instructions": 1e12,
+        "data_reuse": [
+            {"name": "near", "distance": "128 KiB", "share": 0.9},
+            {"name": "far", "share": 0.1},
+        ],
+    },
+    "decide": {"machine.cache.L2": {}, "machine.count.die": {"integer": True, "max": 8}},
+    "objective": {"minimize": "power"},
+}
+"""13.25 cycles per instruction from 128 KiB on, 85.25 below, and at most 4.4e7 or 1.8e9 J*s with one core."""
+
+
+def test_a_search_that_has_found_nothing_for_long_cuts_more_boxes_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    """Beside a step few boxes stay open, to the last digit of a float: rounds are what they cost."""
+    rounds, enclose = [0], boxes.enclose
+
+    def counted(*given: Any) -> Any:
+        rounds[0] += 1
+        return enclose(*given)
+
+    monkeypatch.setattr(boxes, "enclose", counted)
+    monkeypatch.setattr(search, "UNSUCCESSFUL_BOXES", 100)
+    question = asked(load(STEP | {"limits": {"cpi": {"max": 20}, "energy_delay": {"min": 1e8}}}))
+    found = interval.solve(question, work=800)
+    assert found.status is Status.ERROR
+    assert "neither a design nor a proof" in found.message
+    assert rounds[0] < 30
