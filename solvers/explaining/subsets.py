@@ -115,6 +115,8 @@ def why(question: Question) -> Why:
     linear = None if quick else _why_of_linear(question)
     if linear is not None:
         return linear
+    held = hopeless.held_by_all(question)
+    names = tuple(n for n in names if n not in held)
     known = _known_designs(question, names)
     alone = known.complete and known.decided.isdisjoint(names)
     # of a program the first set is told, as where its conflicts are searched for

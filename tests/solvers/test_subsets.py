@@ -6,6 +6,7 @@ from method_questions import fft, nbody
 import dse
 from results.solution import Status
 from scenarios.question import Decision
+from scenarios.questions import question
 from solvers.explaining import subsets
 from solvers.mechanisms.why import explained
 from solvers.outcome import Outcome
@@ -117,3 +118,20 @@ def test_sums_conflict_whatever_is_given_up_beside_them(monkeypatch: pytest.Monk
     answer = dse.solve(dse.load(asked))
     assert answer.conflicts == (("circuits", "both"),)
     assert answer.conflict == pytest.approx({"circuits": 0.4, "both": 119e9 * 1.48e-11}, rel=1e-6)
+
+
+def test_a_limit_that_nothing_decided_enters_and_that_holds_is_part_of_no_conflict() -> None:
+    asked = {
+        "model": "exabounds",
+        "machine": {
+            "base": "contrived-exabounds",
+            "die_area": "900 mm^2",
+            "transistor_density": "2e12 1/m^2",
+        },
+        "given": {"instructions": 1e12},
+        "decide": {"machine.count.card": {"integer": True, "max": 4}, "machine.voltage": {"max": "1 V"}},
+        "objective": {"minimize": "cost"},
+        "limits": {"power": {"max": "10 W"}},
+    }
+    names = subsets.why(question(dse.load(asked))).names
+    assert names == ("power", "machine.count.card", "machine.voltage", "threshold", "clock")
