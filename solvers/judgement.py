@@ -145,7 +145,8 @@ class Judged:
         own = {m.name for m in self.question.model.limits}
         # nothing is told as -0
         x, at = (
-            {n: (self.full(v) + 0.0).tolist() for n, v in m.items() if n not in own} for m in (self.x, self.at)
+            {n: (self.full(v) + 0.0).tolist() for n, v in m.items() if n not in own}
+            for m in (self.x, self.at)
         )
         states = {evaluation.label(key, self.ratios): self.states(key) for key in self.ratios}
         known = ~np.isnan(self.bound)
