@@ -277,17 +277,21 @@ REST_ROUNDING = 1e-14
 
 
 @singledispatch
-def rest(taken: Any) -> Any:
-    """Return what is left of 1, element by element: 0 where it is rounding (1e-14)."""
-    return 1.0 - taken
+def sharp(part: Any) -> Any:
+    """Return a part of a whole, element by element: 0 where it is rounding (1e-14)."""
+    return part
 
 
-@rest.register(float)
-@rest.register(np.ndarray)
-def _rest_of_numbers(taken: Any) -> Any:
-    left = 1.0 - taken
+@sharp.register(float)
+@sharp.register(np.ndarray)
+def _sharp_number(part: Any) -> Any:
     # no negative zero
-    return left * (abs(left) > REST_ROUNDING) + 0.0
+    return part * (abs(part) > REST_ROUNDING) + 0.0
+
+
+def rest(taken: Any) -> Any:
+    """Return what is left of 1, element by element: 0 where it is rounding."""
+    return sharp(1.0 - taken)
 
 
 @singledispatch

@@ -139,6 +139,6 @@ def _fractional_power(base: Later, exponent: float, size: Callable[[], Any]) -> 
     return Later(lambda x, of: arithmetic.fractional_power(x, exponent, lambda: of), base, size())
 
 
-@arithmetic.rest.register(Later)
-def _rest(taken: Later) -> Later:
-    return Later(arithmetic.rest, taken)
+@arithmetic.sharp.register(Later)
+def _sharp(part: Later) -> Later:
+    return Later(arithmetic.sharp, part)

@@ -8,7 +8,7 @@ from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
 
-from dse.models.arithmetic import maximum, per, some
+from dse.models.arithmetic import maximum, per, sharp, some
 from dse.models.partitions.partition_quantities import LINKS, TRANSFERS
 from dse.models.partitions.partition_work import Placed, Work, flag, total
 from dse.models.shared import families
@@ -135,13 +135,14 @@ def holding(costs: Any, hop: Hop, data: Any) -> Any:
 
 
 def _hop(link: Link, source: Placed, target: Placed) -> Hop:
-    """Return the part of a transfer that crosses a link: what is not where it is needed.
+    """Return the part of a transfer that crosses a link: what is not where it is needed, rounding of shares apart.
 
     With several links one end at least is whole, on p say: what q needs of it goes from p to q.
     """
     whole, several = source.whole and target.whole, len(source.bytes) > 2
     if link.pairs is None or not several:
         apart = zip(source.bytes, target.bytes, strict=True)
-        return Hop(0.5 * total([maximum(a - b, b - a) for a, b in apart]), whole)
+        return Hop(sharp(0.5 * total([maximum(a - b, b - a) for a, b in apart])), whole)
     ways = [way for p, q in link.pairs for way in ((p, q), (q, p))]
-    return Hop(total([maximum(0.0, source.bytes[p] + target.bytes[q] - 1.0) for p, q in ways]), whole)
+    parts = [maximum(0.0, source.bytes[p] + target.bytes[q] - 1.0) for p, q in ways]
+    return Hop(sharp(total(parts)), whole)
