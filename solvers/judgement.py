@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations import evaluation, failures
+from formulations.arithmetics.intervals import Interval
 from formulations.arithmetics.many import plain
 from formulations.problem import no_halvings
 from formulations.row_keys import RowKey
@@ -29,6 +31,10 @@ from solvers.outcome import Conflicts, Outcome
 NEXT_TO_END = 1e-9
 END_ROUNDING = 1e-10
 """Of an end: a number beyond it by less is at it. Searches hold their limits to this."""
+ROUNDED = 1e-13
+"""What decided numbers, and sums, are off by, relative: what that leaves of amounts that cancel is 0."""
+STEADY = 3.0
+"""A range of twice the numbers is at most so much wider where nothing steps."""
 Change = tuple[float, float]
 """Value of a limit at which the answer changes, and the objective there."""
 
@@ -247,6 +253,36 @@ def relative_gap(objective: Any, bound: Any) -> Any:
     apart = np.abs(objective - bound)
     with np.errstate(all="ignore"):
         return np.where(apart <= evaluation.LEAST_FLOAT, 0.0, np.divide(apart, np.abs(objective)))[()]
+
+
+def at_zero(judged: Judged) -> Judged:
+    """The design of a single point with 0 for objective and bound, where both are 0 up to rounding of what cancels.
+
+    Between the numbers that rounding may make of what is decided the objective then has both signs, and is nowhere
+    farther from 0 than the bound; in half as much it moves half as far, so that it is no step that is seen.
+    """
+    question, bound = judged.question, judged.bound[0]
+    if not (question.objectives and np.isfinite([judged.objective[0], bound]).all()) or judged.closed[0]:
+        return judged
+    whole = {d.name for d in question.decide if d.integer or d.values is not None}
+    off = np.array([ROUNDED, ROUNDED / 2])
+    near = {
+        n: v if n in whole else Interval(*np.sort([v * (1.0 - off), v * (1.0 + off)], axis=0))
+        for n, v in judged.x.items()
+    }
+    try:
+        with np.errstate(all="ignore"):
+            found = Interval.of(evaluation.objective(question, near, evaluation.metrics(question, near)))
+    except CannotTake:
+        return judged
+    low, high = (np.broadcast_to(end, off.shape) for end in (found.lo, found.hi))
+    wide = high - low
+    cancels = (low <= 0.0).all() and (high >= 0.0).all() and wide[0] <= STEADY * wide[1]
+    if not (cancels and abs(bound) <= wide[0]):
+        return judged
+    name = question.objectives[0].name
+    at = {**judged.at, name: np.float64(0.0)} if name in judged.at else judged.at
+    return replace(judged, at=at, objective=np.zeros(1)).bounded(0.0)
 
 
 def as_proved(question: Question, objective: float, bound: float) -> Status:

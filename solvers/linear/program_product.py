@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 from functools import partial
 
+import numpy as np
+
 from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations.programs.program import Program
@@ -31,6 +33,7 @@ MOST_PROGRAMS = 5000
 # enough to see whether anything runs away
 COARSE_GAP = 1e-2
 STRETCH_ROUNDING = 1e-13
+OF_NOTHING = "a factor of the product is 0, and none is ever below it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +163,10 @@ def _least_product(p: Program, gap: float, deadline: float) -> _Search | Outcome
     lone = s.least(milp.numbers(p))
     if End.INFEASIBLE in (first.end, lone.end):
         return _infeasible(p)
-    if first.u is None or lone.u is None or first.bound <= 0 or lone.bound <= 0:
+    if first.u is None or lone.u is None:
         return None
+    if first.bound <= 0 or lone.bound <= 0:
+        return _of_nothing(p, [(first, goal, under), (lone, *milp.objective(p))])
     low, high = first.bound, s.tried(lone.u)
     s.tried(first.u)
     # beyond the B of the least A nothing is gained
@@ -171,6 +176,27 @@ def _least_product(p: Program, gap: float, deadline: float) -> _Search | Outcome
         _, _, cut, stretch = heapq.heappop(s.heap)
         _split_stretch(s, stretch, cut)
     return s
+
+
+def _of_nothing(p: Program, factors: list[tuple[Result, Array, Array]]) -> Outcome | None:
+    """The least product where it is 0: a factor is 0 at some design, and none is below 0; None elsewhere.
+
+    ``factors``: each with its least value.
+    """
+    if any(found.bound < -_rounding(found, goal, under) for found, goal, under in factors):
+        return None
+    for found, goal, under in factors:
+        if found.value <= _rounding(found, goal, under):
+            # of the designs at which this factor is 0 ties decide
+            x = programs.optimise(replace(p, goal=goal, under=under)).outcome.x
+            return None if x is None else Outcome(Status.OPTIMAL, x, 0.0, OF_NOTHING, programs.SOLVER)
+    return None
+
+
+def _rounding(found: Result, goal: Array, under: Array) -> float:
+    """What of the least value of a factor is rounding of the amounts that it adds up."""
+    assert found.u is not None, "only a design has amounts"
+    return judgement.ROUNDED * float(ratio_at(np.abs(goal), under, np.abs(found.u)))
 
 
 def _infeasible(p: Program) -> Outcome | None:
