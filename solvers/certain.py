@@ -380,7 +380,8 @@ def as_closed(question: Question, solution: Solution, *, closed: bool) -> Soluti
     if solution.status is Status.FEASIBLE and closed and question.objectives:
         return replace(solution, status=Status.OPTIMAL)
     if solution.status is Status.OPTIMAL and not closed:
-        text = f"{solution.certificate}; the gap {solution.gap} is above the {question.gap:g} asked for"
+        above = f"the gap {solution.gap} is above the {question.gap:g} asked for"
+        text = f"{solution.certificate}; {above if solution.gap is not None else 'no bound was found'}"
         return replace(solution, status=Status.FEASIBLE, certificate=text)
     return solution
 

@@ -95,8 +95,11 @@ def _searched_integers(
     if whole_parts.has_wide_lists(n):
         # presolve has lost the largest entry of a list, and numbers of 1e30 are lost without it
         found = _better(found, _called_highs(n, cost, gap, presolve=False, share=share))
-    if found.end is End.INFEASIBLE and _whole_refuted(n):
-        return found
+    if found.end is End.INFEASIBLE:
+        if _whole_refuted(n):
+            return found
+        # presolve loses the points of programs that a limit leaves very few
+        found = _called_highs(n, cost, gap, presolve=False, share=share)
     # any point will do where nothing is to be small
     sought = found.u is not None and cost[:-1].any()
     # at tight tolerances maxima that are held to one of their terms have been called infeasible

@@ -71,7 +71,9 @@ def _apart(low: float, high: float, by: float, unit: float = 1.0) -> bool:
 def _chosen(p: Program, best: Result) -> list[Chosen]:
     """The designs of one branch among which ties decide."""
     assert best.u is not None, "only a design can be settled"
-    assert best.numbers is not None, "only a design can be settled"
+    if best.numbers is None:
+        # a search that failed on its way may have come by a design
+        return [Chosen(best.u, {})]
     n = best.numbers
     if not n.integer.any():
         return [on_face(p, milp.face(best), best.u) if best.multipliers is not None else Chosen(best.u, {})]

@@ -60,7 +60,7 @@ def optimise(
         return _of_negatives(p, ties=ties)
     if best.u is None:
         ended = _infeasible(p, refuted)
-        if ended.status is Status.INFEASIBLE or p.integer.any():
+        if ended.status is Status.INFEASIBLE:
             return Settled(ended, {})
         # what no design meets, and no proof excludes, may hold within the slack that limits are granted
         eased = milp.numbers(p, factors=dict.fromkeys([k for k in p.keys if k is not None], 1.0 + SLACK))
