@@ -324,7 +324,8 @@ def relaxed(question: Question, key: RowKey, factor: Any) -> Any:
         b = b.reshape(-1) if b.ndim else b
         found = np.where((b > 0) == (key.side == "max"), b * factor, b * (2.0 - factor))
         return np.where(b == 0.0, np.nan, found)[()]
-    return bound * factor if key.side == "max" else bound / factor
+    none = math.nan if np.ndim(bound) == 0 and bound == 0 else 0.0
+    return none + (bound * factor if key.side == "max" else bound / factor)
 
 
 def changed(solution: Solution, found: Mapping[str, tuple[float, float | None] | None]) -> Solution:

@@ -20,6 +20,7 @@ from formulations.problem import Problem
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from results.solution import LimitState, Solution, Status
+from scenarios.define import composed
 from scenarios.question import Limit, Objective, Question
 from solvers import designs, enumeration, judgement, side_by_side
 from solvers.designs import Grid, Table
@@ -117,13 +118,13 @@ def _without_next_changes(solution: Solution, labels: Sequence[str], why: str) -
 
 
 def _keys(question: Question) -> list[RowKey]:
-    """The limits and bounds of the user, each side by itself."""
+    """The limits and bounds of the user, each side by itself, but for lower ones that nothing is below."""
     asked = evaluation.bounds(question)
     return [
         RowKey(n, side)
         for n, ends in asked.items()
         for side, end in zip(("min", "max"), ends, strict=True)
-        if end
+        if end or (end is not None and (side == "max" or composed.may_be_negative(question.model, n)))
     ]
 
 

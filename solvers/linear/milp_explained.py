@@ -15,6 +15,7 @@ import numpy as np
 from dse.models.model import MACHINE_PREFIX
 from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
+from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import Program, linear_cost, program
 from formulations.row_keys import RowKey
@@ -38,20 +39,24 @@ class Rate:
 
 
 def rates(p: Program, best: Result) -> dict[RowKey, Rate]:
-    """Elasticities of the objective by the user's limits, where an LP's optimum has a derivative from some side."""
+    """Elasticities of the objective by the user's limits, where an LP's optimum has a derivative from some side.
+
+    None of limits of 0: percent of nothing is no rate.
+    """
     u, n = best.u, best.numbers
     if u is None or n is None or best.cost is None or best.multipliers is None or best.value <= 0:
         return {}
-    found, active = {}, _active(n, u)
+    # what a front holds is no limit of the question
+    found, active, asked = {}, _active(n, u), evaluation.bounds(p.question)
     for i, key in enumerate(p.keys):
         if key is None or key.side == "model":
+            continue
+        if asked.get(key.name, (None, None))[key.side == "max"] == 0.0:
             continue
         if not active[i]:
             found[key] = Rate(0.0, one_sided=False)
             continue
-        slack = float(p.denominators[i] @ u)
-        give = np.where(np.arange(len(n.rows)) == i, slack, 0.0)
-        slopes = [_one_sided_slope(n, best.cost, u, s * give) for s in (1.0, -1.0)]
+        slopes = [_one_sided_slope(n, best.cost, u, s * _room(p, n, u, i)) for s in (1.0, -1.0)]
         if slopes[0] is None:
             continue
         relaxed = _relative(p, best, slopes[0])
@@ -61,6 +66,20 @@ def rates(p: Program, best: Result) -> dict[RowKey, Rate]:
         rate = side * p.sign * relaxed
         found[key] = Rate(0.0 if abs(rate) < RATE_ROUNDING else rate, one_sided=not twosided)
     return found
+
+
+def _room(p: Program, n: Numbers, u: Array, i: int) -> Array:
+    """Room for one row alone: what it divides by, so that it is a part of its limit."""
+    return np.where(np.arange(len(n.rows)) == i, float(p.denominators[i] @ u), 0.0)
+
+
+def moves_at_once(p: Program, best: Result | None, key: RowKey) -> bool:
+    """Whether the optimum of an LP is better as soon as a limit gives at all."""
+    if best is None or best.u is None or best.numbers is None or best.cost is None:
+        return False
+    room = _room(p, best.numbers, best.u, p.keys.index(key))
+    slope = _one_sided_slope(best.numbers, best.cost, best.u, room)
+    return slope is not None and slope < 0.0
 
 
 def kept_choice(p: Program, rest: Result | None) -> Result | None:
@@ -169,10 +188,11 @@ def _moved(question: Question, best: Result) -> Array | None:
     return np.append(cost @ best.u, rows @ best.u)
 
 
-def next_change(p: Program, best: Result, key: RowKey) -> tuple[float, float] | None:
+def next_change(p: Program, best: Result, key: RowKey, now: float = 1.0) -> tuple[float, float] | None:
     """By which factor a limit has to give for a better design, and the ratio of the best one there.
 
-    The factor is that of the limit's ratio (value/bound of an upper limit). None where no room ever helps.
+    The factor is that of the limit's ratio (value/bound of an upper limit), which today is to be at most ``now``. None
+    where no room ever helps.
     """
     if _one_of_many(p, key):
         return None
@@ -181,12 +201,15 @@ def next_change(p: Program, best: Result, key: RowKey) -> tuple[float, float] | 
     n = milp.numbers(p, drop=[key], more=(better,))
     i = p.keys.index(key)
     first = milp.least(p, n, p.numerators[i], p.denominators[i])
-    if first.u is None or first.bound <= 1.0 - PAST or not math.isfinite(first.value):
+    if first.u is None or first.bound <= now * (1.0 - PAST) or not math.isfinite(first.value):
         return None
-    factor = max(first.value, 1.0)
+    factor = max(first.value, now)
     relaxed = replace(milp.numbers(p, factors={key: factor * (1.0 + PAST)}), known=best.known)
     there = milp.least(p, relaxed, goal, under, first.u)
-    return None if there.u is None else (factor, there.value)
+    # what is better from a limit of 0 on, little by little, has no step that would be a change
+    if there.u is None or (not now and there.value >= best.value * (1.0 - 2.0 * CLEARLY_BETTER)):
+        return None
+    return factor, there.value
 
 
 def _one_of_many(p: Program, key: RowKey) -> bool:

@@ -10,12 +10,13 @@ from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.programs import row_ends
-from formulations.programs.program import Program, branch_count
+from formulations.programs.program import Program, branch_count, program
 from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
 from solvers import designs, judgement
 from solvers.linear import highs, least_misses, milp, milp_conflicts, milp_explained, milp_ties
 from solvers.linear.linear_program import End, Result, no_worse
+from solvers.mechanisms.sensitivity import off_zero
 from solvers.outcome import Outcome
 
 SOLVER = "HiGHS"
@@ -184,9 +185,10 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
         return solution
     limits = dict(solution.limits)
     if p.integer.any():
-        limits = with_rates(p, milp_explained.kept_choice(p, settled.rest), limits, kept=True)
+        rest = milp_explained.kept_choice(p, settled.rest)
+        limits = with_rates(p, rest, limits, kept=True)
         solution = replace(solution, limits=limits)
-        return judgement.changed(solution, _changes(p, best, limits)) if neighbours else solution
+        return judgement.changed(solution, _changes(p, best, rest, limits)) if neighbours else solution
     limits = with_rates(p, best, limits)
     found = milp_explained.parameters(p, best) if neighbours else {}
     one_sided = tuple(name for name, rate in found.items() if rate.one_sided)
@@ -208,17 +210,25 @@ def with_rates(
 
 
 def _changes(
-    p: Program, best: Result, limits: Mapping[str, LimitState]
+    p: Program, best: Result, rest: Result | None, limits: Mapping[str, LimitState]
 ) -> dict[str, tuple[float, float | None]]:
-    """The value of each limit at which the answer next changes, and the objective there."""
+    """The value of each limit at which the answer next changes, and the objective there; ``rest``: see ``Settled``."""
     keys, found = [k for k in p.keys if k is not None], dict[str, tuple[float, float | None]]()
     for key in keys:
         label = evaluation.label(key, keys)
         # where the objective moves with the limit at once, there is no next change to wait for
         if key.side == "model" or limits[label].elasticity is not None:
             continue
-        changed = milp_explained.next_change(p, best, key)
-        at = math.nan if changed is None else float(judgement.relaxed(p.question, key, changed[0]))
+        asked = off_zero(p.question, key.name)
+        if asked is p.question:
+            changed = milp_explained.next_change(p, best, key)
+        elif milp_explained.moves_at_once(p, rest, key):
+            continue
+        else:
+            # of another program no multipliers are known
+            free = program(asked, searched=True)
+            changed = milp_explained.next_change(free, replace(best, known=()), key, 0.0)
+        at = math.nan if changed is None else float(judgement.relaxed(asked, key, changed[0]))
         if changed is not None and math.isfinite(at):
             found[label] = at, to_user(p, changed[1])
     return found

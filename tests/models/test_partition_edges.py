@@ -190,3 +190,68 @@ def test_a_difference_that_can_be_0_is_proved_to_be():
     found = dse.solve(asked)
     assert (found.status, found.objective, found.bound) == (Status.OPTIMAL, 0.0, 0.0)
     assert found.metrics["apart"] == 0.0
+
+
+def whole_pair(goal: str, name: str, most: float) -> dict[str, Any]:
+    """Six whole regions, of which three pass data."""
+    sizes = ((67.74, 4.194), (19.29, 3.0), (38.81, 2.746), (10.67, 0.0), (26.51, 7.612), (30.0, 6.443))
+    return {
+        "model": "partition",
+        "given": {
+            "regions": [region(f"r{i}", 1e9 * f, 1e9 * b, divisible=False) for i, (f, b) in enumerate(sizes)],
+            "order": "listed",
+            "transfers": [
+                transfer("t0", 8.473e9, "r1", "r5"),
+                transfer("t1", 1e9, "r1", "r2"),
+                transfer("t2", 0.0, "r0", "r3"),
+            ],
+            "link_bandwidth": 1e10,
+            "link_latency": 0.02,
+            "unused": "off",
+        },
+        "machine": {
+            "a": processor(1.194e-11, 8.083e-11, 3.19e-11, 3e-10, 20.32) | {"usable_power": 5.4},
+            "b": processor(6.589e-11, 0.0, 2e-10, 1.556e-10, 30.0),
+        },
+        "objective": {"minimize": goal},
+        "limits": {name: {"max": most}},
+    }
+
+
+@pytest.mark.parametrize("name", ["link_bytes", "time.a", "bytes.a", "flops.b"])
+def test_a_limit_of_0_has_the_next_change_of_one_just_above(name: str) -> None:
+    none, little = (dse.solve(whole_pair("time", name, most)).limits[name] for most in (0.0, 1e-6))
+    assert none.binding
+    assert little.next_change is not None
+    assert none.next_change == pytest.approx(little.next_change, rel=1e-9)
+    assert none.next_objective == pytest.approx(little.next_objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("more", [{}, {"order": "listed", "unused": "off"}])
+def test_what_is_better_from_a_limit_of_0_on_has_no_change_and_no_percentage(more: dict[str, str]) -> None:
+    found = dse.solve(
+        PAIR
+        | {
+            "given": {"regions": PAIR["given"]["regions"]} | more,
+            "objective": {"minimize": "time"},
+            "limits": {"time.a": {"max": 0}},
+        }
+    )
+    state = found.limits["time.a"]
+    assert (found.status, state.binding) == (Status.OPTIMAL, True)
+    assert (state.elasticity, state.next_change) == (None, None)
+
+
+def test_listed_designs_have_a_next_change_from_0_too() -> None:
+    asked = {
+        "model": "matmul",
+        "machine": "balanced",
+        "given": {"order": 4000},
+        "decide": {"processors": {"values": [1, 4, 16, 64]}, "memory": {"values": [3e5, 1e6, 4e6, 16e6]}},
+        "define": {"more": "processors - 1"},
+        "objective": {"minimize": "time"},
+    }
+    found = dse.solve(asked | {"limits": {"more": {"max": 0}}})
+    beyond = dse.solve(asked | {"limits": {"more": {"max": 3}}})
+    assert found.limits["more"].next_change == 3.0
+    assert found.limits["more"].next_objective == beyond.objective

@@ -16,6 +16,7 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools, Integers, Points
 from formulations import evaluation
+from formulations.arithmetics.many import plain
 from formulations.grids import divided, over_grid
 from formulations.programs import row_ends
 from formulations.programs.program import (
@@ -31,7 +32,7 @@ from formulations.programs.program import (
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import designs, work
-from solvers.judgement import judge
+from solvers.judgement import bound_of, judge
 from solvers.linear import milp, milp_conflicts, milp_ties
 from solvers.linear.linear_program import (
     constant_column,
@@ -270,11 +271,12 @@ def _optimal(
     value, bound, closed = n.bounded(u, y, least)
     good &= closed & _enclosed(p, n, mask, value, rows)
     rates: dict[str, Array] = {}
+    asked = divided.at(question, mask)
     if answers.wants_rates:
-        rates, sure = _rates(p, n, u, y, value, rows)
+        rates, sure = _rates(p, asked, n, u, y, value, rows)
         good &= sure
     user_bound = to_user(np.minimum(bound, value), p.sign, over=is_inverse(*n.ratio))
-    judged = judge(divided.at(question, mask), p.designs(u), user_bound, (len(u),))
+    judged = judge(asked, p.designs(u), user_bound, (len(u),))
     good &= judged.good
     answers.put(points[mask], judged, good, rates)
     return good
@@ -304,7 +306,9 @@ def _enclosed(p: Program, n: Rows, mask: Bools, value: Array, count: int) -> Boo
     return found
 
 
-def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> tuple[dict[str, Array], Bools]:
+def _rates(
+    p: Program, question: Question, n: Rows, u: Array, y: Array, value: Array, own: int
+) -> tuple[dict[str, Array], Bools]:
     """Elasticities of the objective by limit (see ``solvers.linear.milp_explained.rates``), and where they are certain.
 
     Relaxing and tightening a limit that binds are mirrors of each other where the vertex is not degenerate. Rows beyond
@@ -345,7 +349,9 @@ def _rates(p: Program, n: Rows, u: Array, y: Array, value: Array, own: int) -> t
         change = -y[:, i] * denominators
         rate = (-1.0 if key.side == "min" else 1.0) * p.sign * change / by
         told = active & (np.abs(rate) >= RATE_ROUNDING)
-        found[evaluation.label(key, keys)] = np.where(told, rate, np.nan if whole else 0.0)
+        rate = np.where(told, rate, np.nan if whole else 0.0)
+        bound = np.asarray(plain(bound_of(question, key)), dtype=float)
+        found[evaluation.label(key, keys)] = np.where(bound == 0.0, np.nan, rate)
         sure &= ~active | simple
         sure &= active | (left[:, i] > AWAY)
     return found, sure
