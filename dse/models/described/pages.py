@@ -133,7 +133,7 @@ def domain(q: Quantity, unknown: Unknown | None = None) -> str:
     else:
         text = f"{'above' if q.open else 'at least'} {q.minimum:g}"
     if q.default is not None:
-        text += f"; default {q.default if isinstance(q.default, str) else format(q.default, '.6g')}"
+        text += f"; default {q.default if isinstance(q.default, str) else _digits(q.default)}"
     if q.whole:
         text += "; whole where decided"
     if unknown is not None:
@@ -175,6 +175,12 @@ def lists(structure: Structure) -> list[tuple[str, list[tuple[str, ...]]]]:
 def value(q: Quantity, unknown: Unknown | None = None) -> str:
     """Return a quantity's unit and domain."""
     return domain(q) if q.choices else f"{q.unit or 'number'}; {domain(q, unknown)}"
+
+
+def _digits(value: float) -> str:
+    """Write a number with six digits, or with ten where six are not all of it."""
+    short = format(value, ".6g")
+    return short if float(short) == value else format(value, ".10g")
 
 
 def _kind_and_default(column: Column) -> str:
