@@ -22,12 +22,14 @@ SUM = 1e-6
 class Listed:
     """The rows of a question by table, and their numbers as the file has them, by flat name.
 
-    ``sound``: whether every row has a name of its own, so that what else is said of them makes sense.
+    ``sound``: whether every row has a name of its own, and some name for all that it refers to, so that what else is
+    said of them makes sense; ``guessed``: whether one of the latter is a stand-in, its own being missing or wrong.
     """
 
     rows: dict[str, tuple[Row, ...]] = field(default_factory=dict)
     numbers: dict[str, Any] = field(default_factory=dict)
     sound: bool = True
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,12 @@ def _row_of_entry(
     flags = {c.name: _flag(entry, c, findings) for c in columns.values() if not c.refers}
     refers = {c.name: _reference(entry, c, names, findings) for c in columns.values() if c.refers}
     _differ(entry, refers, findings)
-    found.sound &= all(v is not None for v in refers.values())
+    lacking = [c for c, v in refers.items() if v is None]
+    found.guessed |= bool(lacking)
+    for column in lacking:
+        known = [n for n in names[columns[column].refers] if n not in refers.values()]
+        found.sound &= bool(known)
+        refers[column] = known[0] if known else None
     return Row(entry.name, flags, {k: v for k, v in refers.items() if v is not None}, frozenset(stated))
 
 

@@ -114,6 +114,9 @@ def _expanded(
     try:
         flat = model.expand(parts)
     except ValueError as error:
+        if listed.guessed:
+            # what stands in for a wrong name may be no better
+            return None
         wrong, _, right = str(error).rpartition("; ")
         takes = f"change the lists; `dse models {model.name}` says what it takes"
         findings.add("given", wrong or right, right if wrong else takes)

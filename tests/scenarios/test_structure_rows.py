@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dse.models import registry
-from scenarios import Scenario, from_text
+from scenarios import Scenario, ScenarioError, from_text
 from scenarios.questions import question
 
 A = {"name": "a", "flops": 1e9}
@@ -153,3 +153,31 @@ def test_names_that_meet_are_refused(complaint: Any, toy: Any, monkeypatch: pyte
 
     monkeypatch.setitem(registry._registered, "toy", replace(toy, expand=expand))
     assert complaint().wrong == 'two quantities would be called "lane.b"'
+
+
+def test_a_wrong_name_in_a_list_hides_no_mistake_elsewhere() -> None:
+    text = """
+model = "partition"
+[given]
+order = "list"
+period = "-1 s"
+regions = [{ name = "a", flops = 1, bytes = -1 }, { name = "b", flops = 1, bytes = 1 }]
+transfers = [{ from = "x", to = "b", bytes = 1 }]
+[machine]
+cpu = "i7-2600k-tang2017"
+gpu = "gtx-750-tang2017"
+[objective]
+minimize = "tim"
+[limits]
+"time.gpu" = { max = "1 W" }
+"""
+    with pytest.raises(ScenarioError) as told:
+        from_text(text)
+    assert {p.key for p in told.value.problems} == {
+        "given.transfers[0].from",
+        "given.order",
+        "given.period",
+        "given.regions[0].bytes",
+        "objective.minimize",
+        "limits.time.gpu.max",
+    }
