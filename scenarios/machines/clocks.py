@@ -6,7 +6,7 @@ The machine's statement becomes definitions, as a file could write them itself (
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from dse.names import UnknownName
 from dse.quantities import Quantity, UnitError, to_si
 from dse.system.records import dataclass
 from scenarios.extensions import changes
+from scenarios.language import axis_slots
 from scenarios.language.errors import Findings
 from scenarios.language.reading import Reader
 from scenarios.language.schema import Bounds, Decide, Shape
@@ -96,7 +97,9 @@ def with_clocks(reader: Reader, shape: Shape, *, swept: bool) -> tuple[Reader, S
             if n in there | needed and c.own(n) not in reader.machine
         ]
         if used:
-            define |= _definitions(c, reader.machine)
+            costs = _definitions(c, reader.machine)
+            taken = _without_role(reader.findings, shape, c, costs, swept=swept)
+            define |= {n: text for n, text in costs.items() if n not in taken}
             if c.clock not in shape.define:
                 inputs.append(_ranged(reader.findings, c, decide, define, limits))
     if not machine and not inputs:
@@ -108,6 +111,19 @@ def with_clocks(reader: Reader, shape: Shape, *, swept: bool) -> tuple[Reader, S
     )
     made = Reader(model, reader.findings, reader.parts, reader.unasked)
     return made, shape.model_copy(update={"define": define, "limits": limits, "decide": decide})
+
+
+def _without_role(
+    findings: Findings, shape: Shape, c: _Clocked, costs: Collection[str], *, swept: bool
+) -> set[str]:
+    """Note which costs that follow the clock the file decides or sweeps beside it, and return them."""
+    right = "take it out, or take the clock out"
+    slots = [s for axis in shape.sweep for s in axis_slots.slots(shape, axis)] if swept else []
+    roles = [(n, f"decide.{n}", "decided") for n in costs if n in shape.decide]
+    roles += [(s[1], axis_slots.place(shape, s), "swept") for s in slots if s[1] in costs]
+    for name, place, role in roles:
+        findings.add(place, f"{name} is {role}, and follows {c.clock}, as {label(c.spec)} states", right)
+    return {name for name, *_ in roles}
 
 
 # where a model counts energy flop by flop, the power that it draws is a cap

@@ -241,3 +241,29 @@ def test_a_decided_clock_beside_a_maximum_says_what_other_numbers_are_worth():
     # two parts of the energy fall and rise with the clock, as 2 to 1
     assert found.parameters["machine.constant_power"] == pytest.approx(2 / 3, abs=1e-3)
     assert "machine.clock_exponent" not in found.parameters
+
+
+@pytest.mark.parametrize(
+    ("more", "place", "role"),
+    [
+        (
+            {"decide": {"machine.energy_per_flop": {"max_halvings": 2}}},
+            "decide.machine.energy_per_flop",
+            "decided",
+        ),
+        (
+            {"sweep": {"x": {"path": "machine.energy_per_flop", "values": [1e-11, 2e-11]}}},
+            "sweep.x.path",
+            "swept",
+        ),
+    ],
+)
+def test_a_cost_that_follows_the_clock_has_no_other_role(more: dict[str, Any], place: str, role: str):
+    """The file has no [define] from which it could be taken out."""
+    asked = changed(NBODY, decide=NBODY["decide"] | more.get("decide", {}), sweep=more.get("sweep", {}))
+    with pytest.raises(ScenarioError) as told:
+        dse.sweep(asked) if "sweep" in more else dse.solve(asked)
+    (problem,) = told.value.problems
+    assert problem.key == place
+    assert problem.wrong.startswith(f"machine.energy_per_flop is {role}, and follows clock, as ")
+    assert "[define]" not in problem.right
