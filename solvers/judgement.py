@@ -31,7 +31,7 @@ from solvers.outcome import Conflicts, Outcome
 NEXT_TO_END = 1e-9
 END_ROUNDING = 1e-10
 """Of an end: a number beyond it by less is at it. Searches hold their limits to this."""
-ROUNDED = 1e-13
+LEFT_OF_AMOUNTS = 1e-13
 """What decided numbers, and sums, are off by, relative: what that leaves of amounts that cancel is 0."""
 STEADY = 3.0
 """A range of twice the numbers is at most so much wider where nothing steps."""
@@ -265,7 +265,7 @@ def at_zero(judged: Judged) -> Judged:
     if not (question.objectives and np.isfinite([judged.objective[0], bound]).all()) or judged.closed[0]:
         return judged
     whole = {d.name for d in question.decide if d.integer or d.values is not None}
-    off = np.array([ROUNDED, ROUNDED / 2])
+    off = np.array([LEFT_OF_AMOUNTS, LEFT_OF_AMOUNTS / 2])
     near = {
         n: v if n in whole else Interval(*np.sort([v * (1.0 - off), v * (1.0 + off)], axis=0))
         for n, v in judged.x.items()

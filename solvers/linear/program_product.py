@@ -196,7 +196,7 @@ def _of_nothing(p: Program, factors: list[tuple[Result, Array, Array]]) -> Outco
 def _rounding(found: Result, goal: Array, under: Array) -> float:
     """What of the least value of a factor is rounding of the amounts that it adds up."""
     assert found.u is not None, "only a design has amounts"
-    return judgement.ROUNDED * float(ratio_at(np.abs(goal), under, np.abs(found.u)))
+    return judgement.LEFT_OF_AMOUNTS * float(ratio_at(np.abs(goal), under, np.abs(found.u)))
 
 
 def _infeasible(p: Program) -> Outcome | None:
