@@ -12,7 +12,7 @@ from typing import Any
 from dse.models.described.fitted import KIND
 from dse.names import did_you_mean
 from dse.system import files
-from dse.system.streams import visible, with_controls
+from dse.system.streams import controls, visible
 from scenarios.language import machine_files, shape
 from scenarios.language import tables as table_files
 from scenarios.language.errors import Findings, Problem, ScenarioError, shown
@@ -129,9 +129,18 @@ def _other_kind(data: Mapping[str, Any], file: str) -> tuple[str, str] | None:
 
 def _printable(data: dict[str, Any], findings: Findings) -> None:
     """Note texts with control characters: a terminal that shows them would obey them."""
-    for key, text in with_controls(data):
-        wrong = f"control characters stand in {visible(shown(text))}"
-        findings.add(key, wrong, "leave them out: they are for terminals, and cannot be read")
+    open_ones: list[tuple[str, Any]] = [("", data)]
+    while open_ones:
+        key, value = open_ones.pop()
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                below = f"{key}.{visible(str(name))}" if key else visible(str(name))
+                open_ones += [(below, str(name))] if controls(str(name)) else [(below, inner)]
+        elif isinstance(value, list):
+            open_ones += [(f"{key}[{i}]", inner) for i, inner in enumerate(value)]
+        elif isinstance(value, str) and controls(value):
+            wrong = f"control characters stand in {visible(shown(value))}"
+            findings.add(key, wrong, "leave them out: they are for terminals, and cannot be read")
 
 
 def _text_and_folder(source: str | Path) -> tuple[str, Path]:

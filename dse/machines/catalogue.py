@@ -20,7 +20,6 @@ from dse.models.described.fitted import KIND
 from dse.names import UnknownName, did_you_mean, unknown
 from dse.system import files
 from dse.system.records import dataclass
-from dse.system.streams import visible, with_controls
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -224,7 +223,7 @@ def parse(name: str, text: str) -> Machine:
         raise ValueError("it is a fitted model: name it under model, not under machine")
     stated, menu = data.get("parameters", {}), data.get("settings", [])
     figures = data.get("figures", {})
-    mistakes = [f"{k}: control characters stand in {visible(repr(t))}" for k, t in with_controls(data)]
+    mistakes: list[str] = []
     _each(dict.fromkeys(data), lambda key, _: _refuse_unknown_key(key), mistakes)
     unlike = [told for part, (of, told) in _PARTS.items() if not isinstance(data.get(part, of()), of)]
     if not (unlike or stated or menu or figures or "figures_of" in data):

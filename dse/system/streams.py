@@ -7,7 +7,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 TYPE_CHECKING = (
@@ -107,18 +107,3 @@ def visible(text: str) -> str:
 def controls(text: str) -> bool:
     """Tell whether a text holds control characters other than new lines and tabs."""
     return any(ord(c) in _CONTROLS for c in text)
-
-
-def with_controls(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Go through the texts with control characters in what a file states, names of keys among them: key and text."""
-    open_ones: list[tuple[str, Any]] = [("", data)]
-    while open_ones:
-        key, value = open_ones.pop()
-        if isinstance(value, Mapping):
-            for name, inner in value.items():
-                below = f"{key}.{visible(str(name))}" if key else visible(str(name))
-                open_ones += [(below, str(name))] if controls(str(name)) else [(below, inner)]
-        elif isinstance(value, list):
-            open_ones += [(f"{key}[{i}]", inner) for i, inner in enumerate(value)]
-        elif isinstance(value, str) and controls(value):
-            yield key, value
