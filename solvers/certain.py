@@ -296,7 +296,7 @@ def why_without_design(problem: Problem) -> Why:
         # what is minimised has no part in why nothing can be
         limits = formulate(replace(problem.question, objectives=()), searched=True)
         if limits.program is None and _is_structured(limits, cases.scanned(limits)):
-            return relaxed_limits.why(limits)
+            return replace(relaxed_limits.why(limits), always=problem.question.model.always)
         told = subsets.why(problem.question)
         # of what is scanned for an optimum the cases may tell what no list does
         return first_of(told, relaxed_limits.why(limits)) if limits.cases and limits.program is None else told

@@ -25,7 +25,8 @@ class NoMapping(TypeError):
 class ModelLimit:
     """A limit that belongs to a model: the equations return a ratio under this name that must be at most 1.
 
-    ``always``: it is part of the definition of a design (shares sum to 1), so it is never part of a conflict.
+    ``always``: it is part of the definition of a design (shares sum to 1), so it is no part of a conflict where some
+    design meets all limits of that kind.
     ``divides``: the limit requires that one number divides another (``arithmetic.divides``), so the ratio does not
     measure a distance; the name of the number to be divided, then the names whose product divides it. ``either``: or
     the other way round. ``spare``: it only forbids more of something than a design needs. One design for many samples
@@ -130,6 +131,11 @@ class Model:
     def parameters(self) -> dict[str, Quantity]:
         """All that goes in, by the name a scenario uses: inputs plain, machine parameters ``machine.x``."""
         return {q.name: q for q in self.inputs} | {MACHINE_PREFIX + q.name: q for q in self.machine}
+
+    @property
+    def always(self) -> frozenset[str]:
+        """Names of the limits without which there is no design."""
+        return frozenset(x.name for x in self.limits if x.always)
 
     def metric(self, name: str) -> Quantity:
         """Return the metric of that name; raises KeyError where there is none."""

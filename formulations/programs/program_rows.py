@@ -167,7 +167,7 @@ class Rows:
 
     def _is_left_over(self, form: Affine) -> bool:
         """Whether rules that nothing waives (shares come to one at most) keep a form from falling below 0."""
-        always = {x.name for x in self.question.model.limits if x.always}
+        always = self.question.model.always
         for key, above, below, _ in self.rows:
             if key is not None and key.name in always:
                 left = below.plus(above, -1.0)

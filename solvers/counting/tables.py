@@ -180,7 +180,7 @@ def why(asked: Asked, own: Points) -> Why:
     known = known_designs.Known(names, broken, True, decided, search)
     lost = hopeless.broken_by_all(question, names, len(own))
     met = hopeless.unless_broken(along_bounds(known.met, question, names, len(own)), lost)
-    return Why(names, met, values, lambda some: divided.at(question, some))
+    return Why(names, met, values, partial(divided.at, question), always=question.model.always)
 
 
 def _once(names: Sequence[str], asked: Asked) -> Iterator[tuple[list[str], Points, Points]]:

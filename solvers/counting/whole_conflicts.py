@@ -55,7 +55,8 @@ def why(c: Counts, reach: float) -> Why:
 
         return conflicts.feasible_values(divided.at(question, some), keys, conflict, factor)
 
-    return Why(names, by_set(known.met), values, lambda some: divided.at(question, some))
+    at = partial(divided.at, question)
+    return Why(names, by_set(known.met), values, at, always=question.model.always)
 
 
 def _least_factor_by_search(every: Counts, nearest: float, asked: Bools, which: int) -> Array:

@@ -54,7 +54,8 @@ ENDS = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
 def limit_names(question: Question) -> tuple[str, ...]:
     """Names of all limits that may be in conflict, in file order.
 
-    Limits, bounds or whole numbers of variables, model's own. Raises Differ where points of a question have others.
+    Limits, bounds or whole numbers of variables, model's own; of what always holds what given numbers alone do not see
+    to. Raises Differ where points of a question have others.
     """
     names = dict.fromkeys(limit.name for limit in question.limits)
     gaps = with_asked_gaps(question)
@@ -65,7 +66,12 @@ def limit_names(question: Question) -> tuple[str, ...]:
     somewhere = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
     with np.errstate(all="ignore"):
         there = evaluation.metrics(question, somewhere)
-    own = [x.name for x in question.model.limits if not (x.always or _always_divides(question, x, there))]
+    held = hopeless.held_by_all(question) if question.model.always & set(there) else frozenset()
+    own = [
+        x.name
+        for x in question.model.limits
+        if not (x.name in held if x.always else _always_divides(question, x, there))
+    ]
     names |= dict.fromkeys(n for n in own if n in there and n not in question.waive)
     return tuple(names)
 
@@ -126,7 +132,16 @@ def why(question: Question) -> Why:
     few = FEW_LIMITS if alone else FEW_SEARCHED
     of_ended = partial(frozenset[str], ended)
     met = hopeless.unless_broken(by_set(known.met), hopeless.broken_by_all(question, names, 1))
-    found = Why(names, met, values, lambda _: question, few, of_every_set=told_of_every, ended=of_ended)
+    found = Why(
+        names,
+        met,
+        values,
+        lambda _: question,
+        few,
+        of_every_set=told_of_every,
+        ended=of_ended,
+        always=question.model.always,
+    )
     # a set that has to be searched is asked for more than once
     return remembered(found)
 

@@ -58,8 +58,9 @@ def why(
         return loosest_feasible_value(ended or (lambda: p,), name, unknown, apart)
 
     whole = frozenset(n for n in names if _names_only_integers(p, n))
+    always, ended_early = p.question.model.always, lambda: frozenset(unknown)
     return Why(
-        names, ask, of_each(value), lambda _: p.question, whole=whole, ended=lambda: frozenset(unknown)
+        names, ask, of_each(value), lambda _: p.question, whole=whole, ended=ended_early, always=always
     )
 
 
@@ -128,8 +129,7 @@ def next_told(programs: Sequence[Callable[[], Program | None]]) -> Program | Non
 
 def limit_names(question: Question, keys: Iterable[RowKey | None]) -> tuple[str, ...]:
     """Names of all limits, in the order of the file, then of the variables that must be whole numbers."""
-    always = {limit.name for limit in question.model.limits if limit.always}
-    limits = [k.name for k in keys if k is not None and k.name not in always]
+    limits = [k.name for k in keys if k is not None]
     # what cannot be divided by its nature is nobody's limit
     whole = [d.name for d in question.decide if d.integer and not d.count]
     return tuple(dict.fromkeys([*limits, *whole]))
@@ -249,7 +249,7 @@ class _Known:
         """Look at the ends of the box, and at what the user asks for alone: mostly that is the conflict."""
         for end in (self.p.low, np.minimum(self.p.high, FAR)):
             self.designs.append(np.append(np.where(np.isfinite(end), end, 0.0), 1.0))
-        model = {limit.name for limit in self.p.question.model.limits}
+        model = {limit.name for limit in self.p.question.model.limits if not limit.always}
         if model & set(self.names):
             self._proved(frozenset(self.names) - model)
 

@@ -30,8 +30,7 @@ from results.telling import families
 from results.telling.limits import base_name
 from results.variables import Variable
 from solvers.judgement import Judged
-from solvers.mechanisms.conflicts import minimal_conflicts
-from solvers.mechanisms.why import Why
+from solvers.mechanisms.why import Why, minimal_sets
 
 NOTHING: Mapping[str, str] = {}
 
@@ -132,7 +131,7 @@ class BlockAnswers:
         if not self.wants_conflicts:
             self.status(points, Status.INFEASIBLE)
             return np.ones(len(points), dtype=bool)
-        found = minimal_conflicts(len(points), len(why.names), why.met, every=False, few=why.few)
+        found = minimal_sets(why, len(points), every=False)
         good = np.zeros(len(points), dtype=bool)
         for some, conflict in found.certain(why.names):
             good[some] = True

@@ -33,6 +33,7 @@ from solvers.mechanisms.conflicts import (
     NOT_KNOWN,
     ONE,
     Feasible,
+    Minimal,
     minimal_conflicts,
 )
 from solvers.mechanisms.sensitivity import with_limit
@@ -52,7 +53,8 @@ class Why:
     ``names``: the limits that may be in conflict, in the order of the file. ``question``: the question at some of the
     points. ``few``: limits up to which all minimal sets are named. ``whole``: names that stand for whole numbers alone;
     they are told only where the other limits can hold together. ``of_every_set``: whether the values are wanted of all
-    limits in any set, not of the first set alone. ``ended``: limits for whose value the search ended early.
+    limits in any set, not of the first set alone. ``ended``: limits for whose value the search ended early. ``always``:
+    names of what makes a design; they are in conflict only where no design meets all of these.
     """
 
     names: tuple[str, ...]
@@ -63,6 +65,7 @@ class Why:
     whole: frozenset[str] = frozenset()
     of_every_set: bool = False
     ended: Callable[[], frozenset[str]] = frozenset
+    always: frozenset[str] = frozenset()
 
 
 def of_each(value: Callable[[str], float | None]) -> Values:
@@ -117,12 +120,11 @@ def explained(why: Why, *, first: bool = False) -> Conflicts:
         if np.asarray(why.met(ONE, np.array([rows])))[0] == CANNOT_HOLD:
             why = _fewer(why, tuple(itertools.compress(why.names, rows)))
     all_sets = why.of_every_set or not first
-    found = minimal_conflicts(1, len(why.names), why.met, every=all_sets, few=why.few)
+    found = minimal_sets(why, 1, every=all_sets)
     closed = bool(found.owner.size or found.sure[0])
     if not closed:
         # that all of them conflict is known, even where this search leaves it open
-        all_of_them = np.ones((1, len(why.names)), bool)
-        found = minimal_conflicts(1, len(why.names), why.met, every=False, within=all_of_them, few=why.few)
+        found = minimal_sets(why, 1, every=False, refuted=True)
         found = replace(found, sure=np.zeros(1, bool))
     minimal = found.names(why.names)
     wanted = tuple(dict.fromkeys(itertools.chain(*(minimal if why.of_every_set else minimal[:1]))))
@@ -144,6 +146,42 @@ def explained(why: Why, *, first: bool = False) -> Conflicts:
     return Conflicts(minimal, feasible, sure, every, tuple(n for n in wanted if n in ended))
 
 
+def minimal_sets(why: Why, count: int, *, every: bool, refuted: bool = False) -> Minimal:
+    """Find the minimal sets of limits that conflict at so many points; see ``conflicts.minimal_conflicts``.
+
+    ``refuted``: that all of them conflict is known.
+    """
+    always = np.array([n in why.always for n in why.names], bool)
+
+    def within(points: Indices, kept: Bools) -> Codes:
+        rows = np.ones((len(kept), always.size), bool)
+        rows[:, ~always] = kept
+        return np.asarray(why.met(points, rows), np.int8)
+
+    user = np.ones((count, int(np.count_nonzero(~always))), bool)
+    known = user if refuted else None
+    found = minimal_conflicts(count, user.shape[1], within, every=every, within=known, few=why.few)
+    members = np.zeros((found.owner.size, always.size), bool)
+    members[:, ~always] = found.members
+    found = replace(found, members=members)
+    # where nothing else conflicts, what makes a design does
+    none = found.owner[~members.any(axis=1)] if always.any() else found.owner[:0]
+    if not none.size:
+        return found
+
+    def at_these(points: Indices, kept: Bools) -> Any:
+        return why.met(none[points], kept)
+
+    theirs = minimal_conflicts(none.size, always.size, at_these, every=every, few=why.few)
+    kept = ~np.isin(found.owner, none)
+    owner = np.concatenate([found.owner[kept], none[theirs.owner]])
+    members = np.concatenate([members[kept], theirs.members])
+    order = np.argsort(owner, kind="stable")
+    every_known, sure = found.every.copy(), found.sure.copy()
+    every_known[none], sure[none] = theirs.every, theirs.sure
+    return Minimal(owner[order], members[order], every_known, sure)
+
+
 def _in_the_way(
     why: Why, known: Sequence[tuple[str, ...]], names: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
@@ -152,7 +190,7 @@ def _in_the_way(
     for name in names:
         if all(name in one for one in named):
             rest = _fewer(why, tuple(n for n in why.names if n != name))
-            more = minimal_conflicts(1, len(rest.names), rest.met, every=False, few=why.few)
+            more = minimal_sets(rest, 1, every=False)
             named += [one for one in more.names(rest.names) if one]
             yield from named[len(known) :]
             known = tuple(named)
@@ -225,6 +263,7 @@ def over_choices(every: Sequence[Why]) -> Why:
         return {n: loosest(n, [(q, own[n]) for q, own in zip(asked, found, strict=True)]) for n in wanted}
 
     whole = {n for n in names if all(n in w.whole for w in every if n in w.names)}
+    always = {n for n in names if all(n in w.always for w in every if n in w.names)}
     return Why(
         names,
         any_of([in_columns(w.met, names, w.names) for w in every]),
@@ -234,6 +273,7 @@ def over_choices(every: Sequence[Why]) -> Why:
         frozenset(whole),
         any(w.of_every_set for w in every),
         lambda: frozenset[str]().union(*(w.ended() for w in every)),
+        frozenset(always),
     )
 
 

@@ -74,7 +74,13 @@ def told(
 
             return conflicts.feasible_values(here, made[0].keys, conflict, factor)
 
-        return Why(names, conflicts.by_set(met), values, lambda some: divided.at(question, now[some]))
+        return Why(
+            names,
+            conflicts.by_set(met),
+            values,
+            lambda some: divided.at(question, now[some]),
+            always=question.model.always,
+        )
 
     return blocks.told_why(answers, points, np.flatnonzero(mask)[sure], why)[mask]
 

@@ -6,6 +6,7 @@ What a question alone asks of interval branch and bound or an enumeration, with 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -108,4 +109,5 @@ def why(question: Question, count: int) -> Why:
         }
 
     along = along_bounds(met, question, names, count)
-    return Why(names, along, values, lambda some: divided.at(question, some), conflicts.FEW_SEARCHED)
+    at, always = partial(divided.at, question), question.model.always
+    return Why(names, along, values, at, conflicts.FEW_SEARCHED, always=always)

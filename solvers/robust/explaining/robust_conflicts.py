@@ -55,7 +55,7 @@ def why(wanted: Wanted) -> Why:
         return _why(replace(wanted, worlds=worlds.changed(partial(without, names=free))))
 
     def nearest(name: str) -> float:
-        kept = frozenset((*found.names, name)) | _unbreakable(worlds)
+        kept = frozenset((*found.names, name)) | worlds.nominal.model.always
         return math.nan if divided.shape(worlds.every) else nearest_value(wanted, name, kept, unknown)
 
     found = of_free(())
@@ -95,7 +95,7 @@ def _why(wanted: Wanted) -> Why:
         if together:
             return {n: np.full(points.size, np.nan) for n in wanted}
         free = replace(asked, effort=None)
-        every = frozenset(names) | _unbreakable(worlds)
+        every = frozenset(names) | worlds.nominal.model.always
         return of_each(lambda n: feasible_value(free, n, every, unknown))(points, wanted)
 
     few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
@@ -122,7 +122,7 @@ def _met_by(asked: Wanted, known: worst.Known, row: np.ndarray) -> int:
     if known.holds(row):
         return conflicts.CAN_HOLD
     named = frozenset(n for n, k in zip(known.names, row, strict=True) if k)
-    free, kept = frozenset(known.names) - named, named | _unbreakable(asked.worlds)
+    free, kept = frozenset(known.names) - named, named | asked.worlds.nominal.model.always
 
     def beyond(question: Question) -> Question:
         decide = (replace(d, minimum=None, maximum=None) if d.name in free else d for d in question.decide)
@@ -144,7 +144,7 @@ def _met_by(asked: Wanted, known: worst.Known, row: np.ndarray) -> int:
 def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve: Solver = gp.solve) -> Why:
     """What tells why points have no design, of geometric programs; ``first``: the question at the first of them."""
     worlds = asked.worlds
-    names, always = breakable_limits(worlds), _unbreakable(worlds)
+    names, always = breakable_limits(worlds), worlds.nominal.model.always
 
     def met(some: Points, kept: np.ndarray) -> Codes:
         held = frozenset(n for n, k in zip(names, kept, strict=True) if k) | always
@@ -298,12 +298,7 @@ def breakable_limits(worlds: Worlds) -> tuple[str, ...]:
         d.name: (d.values[0] if d.values else evaluation.box(worlds.nominal, d.name).low)
         for d in worlds.nominal.decide
     }
-    always = _unbreakable(worlds)
+    always = worlds.nominal.model.always
     return tuple(
         n for n in dict.fromkeys(key.name for key in judged(worlds, middle).ratios) if n not in always
     )
-
-
-def _unbreakable(worlds: Worlds) -> frozenset[str]:
-    """The model's own limits without which there is no design."""
-    return frozenset(x.name for x in worlds.nominal.model.limits if x.always)
