@@ -151,8 +151,7 @@ def why(asked: Asked, own: Points) -> Why:
         asked = replace(question, reach=reach())
         lists = {d.name: d.values or () for d in decide if d.name in free}
         if rules and all(lists.values()):
-            # that limits conflict with these lists is proved; without them only what is seen at once is told
-            return _free_box_feasibility(asked, some, free, partial(_seen_at_once, lists=lists))
+            return _free_box_feasibility(asked, some, free, partial(_near_first, lists=lists))
         return _free_box_feasibility(asked, some, free)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
@@ -272,15 +271,18 @@ def _free_box_feasibility(
     return codes
 
 
-def _seen_at_once(question: Question, where: Space, lists: Mapping[str, Sequence[float]]) -> Codes:
-    """Whether a design between values of lists, or a little beyond, is seen at once; else lists count as needed."""
+def _near_first(question: Question, where: Space, lists: Mapping[str, Sequence[float]]) -> Codes:
+    """Whether a design meets all limits, sought between the values of lists, and a little beyond, before elsewhere."""
     low, high = where.low.copy(), where.high.copy()
     for j, name in enumerate(where.names):
         if name in lists:
             low[:, j] = np.maximum(low[:, j], min(lists[name]) / BEYOND_LISTS)
             high[:, j] = np.minimum(high[:, j], max(lists[name]) * BEYOND_LISTS)
     codes = feasibility.at_once(replace(question, objectives=()), replace(where, low=low, high=high))
-    return np.where(codes == NOT_KNOWN, CAN_HOLD, codes).astype(np.int8)
+    left = np.flatnonzero(codes != CAN_HOLD)
+    if left.size:
+        codes[left] = feasibility.feasible(divided.at(question, left), where.at(left))
+    return codes
 
 
 def nothing_beyond(question: Question, some: Points) -> Bools:

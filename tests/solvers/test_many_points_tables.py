@@ -235,6 +235,36 @@ def test_beside_rules_of_divisors_a_sweep_names_the_lists_that_a_conflict_needs(
     assert frozenset(swept["limit"].values[told].tolist()) in set(map(frozenset, alone.conflicts))
 
 
+def test_beside_rules_of_divisors_a_sweep_names_no_list_that_other_numbers_far_from_it_do_without():
+    """A batch of 4, or of 12, has this time: a quarter of the least that is listed."""
+    asked = {
+        "model": "transformer_inference",
+        "machine": {"base": "a100-sxm-40gb", "launch_time": "4.66 us", "constant_power": 63},
+        "given": {
+            "layers": 80,
+            "hidden": 8192,
+            "heads": 64,
+            "kv_heads": 8,
+            "ffn": 28672,
+            "gated": "on",
+            "vocabulary": 128256,
+            "prompt": 1000,
+            "output": 250,
+            "tensor_parallel": 8,
+        },
+        "decide": {"throttle": {"values": [1.0, 1.5, 2.0, 2.5, 3.0]}, "batch": {"values": [16, 32, 64, 256]}},
+        "objective": {"minimize": "memory"},
+        "limits": {"power_per_device": {"max": 135}, "time_per_output_token": {"max": "50 ms"}},
+        "sweep": {"t": {"path": "limits.time_per_output_token.max", "values": [0.02, 0.05, 0.1, 0.15]}},
+    }
+    swept = dse.sweep(asked)
+    time = "time_per_output_token"
+    named = [set(swept["limit"].values[b == CONFLICTING]) for b in swept["binding"].values]
+    assert named == [{time}, {time, "batch"}, {"power_per_device", time, "batch"}, set()]
+    grid = scenarios.grid(dse.load(asked))
+    assert [{*answer(grid.question((i,))).conflict} for i in (1, 2)] == named[1:3]
+
+
 def test_affine_limits_over_lists_ask_no_intervals(monkeypatch: pytest.MonkeyPatch):
     """Which picks meet a deadline, and which value would do, linear programs tell in a hundredth of the time."""
 
