@@ -148,11 +148,10 @@ def why(asked: Asked, own: Points) -> Why:
         return wider.farthest(formulate(asked.plain))
 
     def search(some: Points, free: Collection[str]) -> Codes:
-        asked = replace(question, reach=reach())
         lists = {d.name: d.values or () for d in decide if d.name in free}
         if rules and all(lists.values()):
-            return _free_box_feasibility(asked, some, free, partial(_near_first, lists=lists))
-        return _free_box_feasibility(asked, some, free)
+            return _free_box_feasibility(question, some, free, partial(_near_first, lists=lists))
+        return _free_box_feasibility(replace(question, reach=reach()), some, free)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         there, found = here.at(some), dict[str, Array]()
@@ -272,7 +271,10 @@ def _free_box_feasibility(
 
 
 def _near_first(question: Question, where: Space, lists: Mapping[str, Sequence[float]]) -> Codes:
-    """Whether a design meets all limits, sought between the values of lists, and a little beyond, before elsewhere."""
+    """Whether a design meets all limits, sought between the values of lists, and a little beyond, before elsewhere.
+
+    Where that is not found out, the lists count as needed: that limits conflict with them is proved.
+    """
     low, high = where.low.copy(), where.high.copy()
     for j, name in enumerate(where.names):
         if name in lists:
@@ -281,8 +283,8 @@ def _near_first(question: Question, where: Space, lists: Mapping[str, Sequence[f
     codes = feasibility.at_once(replace(question, objectives=()), replace(where, low=low, high=high))
     left = np.flatnonzero(codes != CAN_HOLD)
     if left.size:
-        codes[left] = feasibility.feasible(divided.at(question, left), where.at(left))
-    return codes
+        codes[left] = feasibility.anywhere(divided.at(question, left), where.at(left))
+    return np.where(codes == NOT_KNOWN, CAN_HOLD, codes).astype(np.int8)
 
 
 def nothing_beyond(question: Question, some: Points) -> Bools:
