@@ -14,9 +14,9 @@ from dse.sweeping.points.declared import RUN
 from dse.system.arrays import Integers
 from solvers.many_points import claims, effort
 
-MOST_TRIED, MOST_SECONDS = 32, 1.0
+MOST_DEAR_TRIED, MOST_SECONDS_TRIED = 32, 1.0
 """Points that are answered together at most, and seconds of processor time after which no more are begun."""
-DEAR = 0.05
+DEAR_POINT = 0.05
 """Seconds of a point beside others below which it is not dear where a way answers many at once: more are cheaper."""
 
 
@@ -37,15 +37,15 @@ def seconds(at: Ready) -> float:
         singly = at.path is None or at.choice.untried or at.choice.left > 0.0
         most = int(claims.SHARE_TRIED * most) if singly else 0
     counts, spent = list[int](), list[float]()
-    for sides in _doubled(at.grid.shape, min(most, MOST_TRIED)):
+    for sides in _doubled(at.grid.shape, min(most, MOST_DEAR_TRIED)):
         places = _spread(at.grid.shape, sides)
         took = _spent(at, places)
-        if not spent and DEAR <= took < MOST_SECONDS:
+        if not spent and DEAR_POINT <= took < MOST_SECONDS_TRIED:
             # the first one may have loaded what others find there
             took = _spent(at, places)
         counts.append(math.prod(sides))
         spent.append(took)
-        if sum(spent) >= MOST_SECONDS:
+        if sum(spent) >= MOST_SECONDS_TRIED:
             break
     if not spent:
         return 0.0
@@ -53,7 +53,7 @@ def seconds(at: Ready) -> float:
         return spent[-1] / counts[-1]
     more, longer = counts[-1] - counts[0], spent[-1] - spent[0]
     each = longer / more if more else spent[-1]
-    return each if each >= DEAR else 0.0
+    return each if each >= DEAR_POINT else 0.0
 
 
 def _doubled(shape: Sequence[int], most: int) -> Iterator[list[int]]:
