@@ -158,8 +158,7 @@ def spaces(question: Question, count: int) -> Space:
 
 
 def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
-    box = evaluation.box(question, d.name)
-    ends: Any = box.low, box.high, box.searched
+    ends: Any = (box := evaluation.box(question, d.name)).low, box.high, box.searched
     low, high, own = ends
     # no slack beyond the quantity's own ends: a logarithm or a power may have no value there
     least, most = (0.0 if own[0] else low), (np.inf if own[1] else high)
@@ -168,13 +167,11 @@ def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
         low = np.where(asked, np.maximum(d.minimum * (1 - HOLDS), np.minimum(d.minimum, least)), low)
         own = own[0] & ~asked, own[1]
     if d.maximum is not None:
-        high = np.minimum(d.maximum * (1 + HOLDS), np.maximum(d.maximum, most))
-        own = own[0], False
+        high, own = np.minimum(d.maximum * (1 + HOLDS), np.maximum(d.maximum, most)), (own[0], False)
     if d.values is not None:
         ends = (-np.inf if d.minimum is None else low, np.inf if d.maximum is None else high)
         low, high, own = np.maximum(ends[0], d.values[0]), np.minimum(ends[1], d.values[-1]), (False, False)
-    if d.integer:
-        low = np.where(np.asarray(low) > 0, np.maximum(low, 1.0), low)
+    low = np.where(d.integer & (np.asarray(low) > 0), np.maximum(low, 1.0), low)
     return low, high, own
 
 
@@ -183,10 +180,9 @@ class Enclosure:
     """What limits and objective can be on boxes.
 
     Rows are the limits in order, then what is minimised (if anything): the objective, or one over what is maximised.
-    ``low``, ``high``: (rows, boxes); ``centre_low``, ``centre_high``: the same at the boxes' centres;
-    ``slope_low``, ``slope_high``: logarithmic slopes, (rows, variables, boxes); ``width``: (2, variables,
-    boxes), the logarithmic distance from the centre to both ends; ``down``: how far each row's logarithm may fall along
-    each variable from the centre (rows, variables, boxes).
+    ``low``, ``high``: (rows, boxes); ``centre_low``, ``centre_high``: the same at the boxes' centres; ``slope_low``,
+    ``slope_high``: logarithmic slopes, (rows, variables, boxes); ``width``: (2, variables, boxes), the logarithmic
+    distance from the centre to both ends; ``down``: how far each row's logarithm may fall from there (like slopes).
     """
 
     keys: tuple[RowKey, ...]
