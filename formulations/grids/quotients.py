@@ -14,6 +14,7 @@ a t. What conflicts for every t conflicts however far secants lie from D.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -36,17 +37,23 @@ def taken(c: Canonical) -> Bools:
     return np.concatenate([nothing, *(q.taken for d in c.divisors for q in _every(c, d))], axis=1)
 
 
+def made_of(c: Canonical) -> Bools:
+    """What ``apart`` goes by at each point: what is ``taken``, and which divisors are the same sums."""
+    pairs = itertools.combinations(c.divisors, 2)
+    return np.column_stack([taken(c), *(_same_sum(d, other) for d, other in pairs)])
+
+
 def apart(c: Canonical) -> Canonical:
     """Return the same problem with one more variable, at the end, for each sum that a ratio can be divided by.
 
-    Of many points that take out the same monomials (see ``taken``).
+    Of many points that ``made_of`` says the same of.
     """
     divided = {d.row: d for d in c.divisors if any(q.taken.any() for q in _every(c, d))}
     if not divided:
         return c
     sums, variable_of = list[Divisor](), dict[int, int]()
     for k, d in divided.items():
-        variable_of[k] = next((i for i, s in enumerate(sums) if _same_sum(d, s)), len(sums))
+        variable_of[k] = next((i for i, s in enumerate(sums) if _same_sum(d, s).all()), len(sums))
         if variable_of[k] == len(sums):
             sums.append(replace(d, base=np.zeros_like(d.base)))
     more, count = len(sums), len(c.logc)
@@ -107,14 +114,14 @@ def _without_divisor(c: Canonical) -> list[int]:
     return [k for k in range(1, c.ptr.size - 1) if k not in own]
 
 
-def _same_sum(d: Divisor, other: Divisor) -> bool:
-    """Whether two divisors are the same sum, but for a monomial factor."""
-    if d.coordinates.shape != other.coordinates.shape:
-        return False
-    if not (np.isfinite(d.logc).all() and np.isfinite(other.logc).all()):
-        return False
-    alike = (abs(d.coordinates - other.coordinates) < ALIKE).all()
-    return bool(alike and (np.ptp(d.logc - other.logc, axis=1) < ALIKE).all())
+def _same_sum(d: Divisor, other: Divisor) -> Bools:
+    """Whether two divisors are the same sum at each point, but for a monomial factor."""
+    alike = d.coordinates.shape == other.coordinates.shape
+    if not (alike and (abs(d.coordinates - other.coordinates) < ALIKE).all()):
+        return np.zeros(len(d.logc), bool)
+    there = np.isfinite(d.logc).all(axis=1) & np.isfinite(other.logc).all(axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(there & (np.ptp(d.logc - other.logc, axis=1) < ALIKE))
 
 
 def _terms(c: Canonical, d: Divisor) -> Array:

@@ -12,7 +12,7 @@ from dse.sweeping.points import chunk_work
 from dse.sweeping.points.chunk_work import Ready
 from dse.sweeping.points.declared import RUN
 from dse.system.arrays import Integers
-from solvers.many_points import claims, effort
+from solvers.many_points import effort
 
 MOST_DEAR_TRIED, MOST_SECONDS_TRIED = 32, 1.0
 """Points that are answered together at most, and seconds of processor time after which no more are begun."""
@@ -24,20 +24,15 @@ def seconds(at: Ready) -> float:
     """Return the seconds of processor time of a point, on average, as far as a few points are dear; 0 where none is.
 
     Of some points, from the corners of the grid on, twice as many are answered until that takes long: what each takes
-    more is what a point takes. Whoever answers the grid tries no large part of it, and only points that are answered
-    one by one.
+    more is what a point takes. Whoever answers the grid tries none.
     """
     told_otherwise = (
         at.points is not None or at.choice.reasons == (RUN,) or at.grid.first.uncertain is not None
     )
-    if told_otherwise or not at.grid.axes:
+    if told_otherwise or not at.grid.axes or not effort.only_asked():
         return 0.0
-    most = at.grid.size
-    if not effort.only_asked():
-        singly = at.path is None or at.choice.untried or at.choice.left > 0.0
-        most = int(claims.SHARE_TRIED * most) if singly else 0
     counts, spent = list[int](), list[float]()
-    for sides in _doubled(at.grid.shape, min(most, MOST_DEAR_TRIED)):
+    for sides in _doubled(at.grid.shape, min(at.grid.size, MOST_DEAR_TRIED)):
         places = _spread(at.grid.shape, sides)
         took = _spent(at, places)
         if not spent and DEAR_POINT <= took < MOST_SECONDS_TRIED:

@@ -47,7 +47,7 @@ CLOSE_OF_ONE = 1e-10
 """In logs of the goal, of one problem: what is closed to this is closed."""
 NODES_BEFORE_DIVISION, FEW_NODES, WIDE_GAP = 40, 16, 1e-2
 """Nodes of a point after which its ratio is looked at, and after which that is so where the gap is wide."""
-NODES_OF_ONE_BEFORE_DIVISION = 600
+NODES_OF_ONE_BEFORE_DIVISION = 300
 """The same of one problem, of which nodes cost less than another search."""
 NODE_GAP = 1e-8
 """In logs of the goal, at many points: what is closed to this is closed."""
@@ -137,18 +137,29 @@ def dividing(
     """Do the same where ratios may hardly depend on the design, which takes many nodes.
 
     Where a few do not tell (``before``, or ``few`` where the gap is wide), what divides without a remainder is taken
-    out of the ratios, which needs one more variable for each sum that divides, and fewer nodes.
+    out of the ratios, which needs one more variable for each sum that divides, and fewer nodes. Where nothing does, or
+    cuts make relaxations tight already, the search goes on as it began.
     """
-    found = search(c, solve, most=min(before, most), few=few, wide=WIDE_GAP, **how)
+    alike = quotients.made_of(c)
+    divides = np.array(quotients.taken(c).any(axis=1))
+    if not divides.any() or c.tighter is not None:
+        return search(c, solve, most=most, **how)
+    found = search(c, solve, most=min(before, most // 2), few=few, wide=WIDE_GAP, **how)
     some = np.flatnonzero((found.status == FAILED) & (found.alone is None))
-    for which, _ in groups(quotients.taken(take(c, some))) if some.size else ():
+    for which, _ in groups(alike[some]) if some.size else ():
         places, own = some[which], take(c, some[which])
-        parted = quotients.apart(own)
-        start = quotients.with_divisors(parted, found.y[places])
+        if not divides[places[0]]:
+            found.put(places, search(own, solve, most=most, **how))
+            continue
+        parted, first = quotients.apart(own), found.take(places)
+        start = quotients.with_divisors(parted, first.y)
         r = search(parted, solve, most=most, start=start, **how)
         y, low, high = (x[:, : len(c.names)] for x in (r.y, r.low, r.high))
         value = np.where(np.isnan(y[:, 0]), np.inf, canon.values(own, y)[:, 0])
-        found.put(places, replace(r, y=y, value=value, low=low, high=high))
+        bound = np.minimum(np.maximum(first.bound, r.bound), value)
+        found.put(
+            places, replace(r, y=y, value=value, bound=bound, low=low, high=high, nodes=first.nodes + r.nodes)
+        )
     return found
 
 
