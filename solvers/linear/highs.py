@@ -43,7 +43,7 @@ NEAR_MISS = 1e-6
 """Of the size of every row: a point that misses one by more is missed for sure."""
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
-PROGRAM_SECONDS = 120.0
+PROGRAM_SECONDS, ANY_NODES, NODES_WITHOUT_PRESOLVE = 120.0, (1 << 31) - 1, 1000
 
 
 def minimise(
@@ -88,8 +88,7 @@ def _searched_integers(
         return _solved_linear_program(n, cost)
     n = large_numbers.with_implied_ends(n, cost, lambda near: _point_that_meets(near, cost))
     whole = partial(_searched_integers, share=share)
-    large = large_numbers.minimise(n, cost, gap, _solved_linear_program, whole)
-    if large is not None:
+    if (large := large_numbers.minimise(n, cost, gap, _solved_linear_program, whole)) is not None:
         return large
     found = _called_highs(n, cost, gap, share=share)
     if whole_parts.has_wide_lists(n):
@@ -98,8 +97,8 @@ def _searched_integers(
     if found.end is End.INFEASIBLE:
         if _whole_refuted(n):
             return found
-        # presolve loses the points of programs that a limit leaves very few
-        found = _called_highs(n, cost, gap, presolve=False, share=share)
+        # presolve loses the points of programs that a limit leaves very few, where a short search finds one
+        found = _called_highs(n, cost, gap, presolve=False, share=share, nodes=NODES_WITHOUT_PRESOLVE)
     # any point will do where nothing is to be small
     sought = found.u is not None and cost[:-1].any()
     # at tight tolerances maxima that are held to one of their terms have been called infeasible
@@ -292,10 +291,11 @@ def _called_highs(
     tight: bool = True,
     presolve: bool = True,
     share: float = MIP_GAP,
+    nodes: int = ANY_NODES,
 ) -> Result:
     """One call of HiGHS on balanced numbers, which must be numbers: it crashes on others.
 
-    ``tight``: with tolerances far below its own; ``share``: relative gap that is enough.
+    ``tight``: with tolerances far below its own; ``share``: relative gap that is enough; ``nodes``: at most so many.
     """
     if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()):
         return Result(End.FAILED)
@@ -304,13 +304,13 @@ def _called_highs(
     row, column = linear_program.balance(n)
     size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
     h = model(n, cost, row, column, size, gap, share, presolve=presolve)
+    h.setOptionValue("mip_max_nodes", nodes)
     if not tight:
         usual = highspy.Highs()
         for name in TOLERANCES:
             h.setOptionValue(name, usual.getOptionValue(name)[1])
     h.run()
-    end = _end_of_highs(h)
-    if end is not End.FOUND:
+    if (end := _end_of_highs(h)) is not End.FOUND:
         ray = _ray(h, n, cost, column) if end is End.UNBOUNDED else None
         return Result(end, ray=ray, multipliers=_dual_ray(h, row) if end is End.INFEASIBLE else None)
     solution = h.getSolution()
