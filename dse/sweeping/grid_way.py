@@ -1,7 +1,6 @@
 """Which way a grid goes, in words: all at once, chunk by chunk, or point by point, why, and about how long it takes.
 
-The time is told from declared work (``solvers.work``), and from a few points where these take longer: it is right
-within a factor of a few.
+The time is told from declared work (``solvers.work``), not tried out: it is right within a factor of a few.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from typing import Any
 
 import results.stores.chunks
 from dse.sweeping import audits
-from dse.sweeping.points import dear_points
 from dse.sweeping.points.chunk_work import Ready, side_by_side
 from dse.system.nouns import plural
 from solvers import work
@@ -52,16 +50,12 @@ def chunk_shape(at: Ready) -> tuple[int, ...]:
     return results.stores.chunks.chunk_shape(at.plan.shape, at.kind, at.plan.width, at.work)
 
 
-def seconds(at: Ready, on: int, tried: float = 0.0) -> float:
-    """Return about how long a sweep into a new store takes on so many cores, its audit included.
-
-    ``tried``: what a point takes as far as points were tried.
-    """
+def seconds(at: Ready, on: int) -> float:
+    """Return about how long a sweep into a new store takes on so many cores, its audit included."""
     shape = at.plan.shape
     chunks = math.prod(-(-n // c) for n, c in zip(shape, chunk_shape(at), strict=True))
     spent = (
-        math.prod(shape) * max(at.work, tried)
-        + chunks * work.seconds("chunk variable", len(at.plan.variables))
+        math.prod(shape) * at.work + chunks * work.seconds("chunk variable", len(at.plan.variables))
     ) / on
     again = audits.wanted(at, None)
     return spent + (work.seconds("audit") + work.seconds("audit point", again) if again else 0.0)
@@ -79,7 +73,7 @@ def told(at: Ready, workers: int | None = None, client: Any = None) -> dict[str,
         "goes": goes,
         "method": f"{method}{UNTRIED}" if at.choice.untried else method,
         "why": list(at.choice.reasons),
-        "about_seconds": float(f"{seconds(at, on, dear_points.seconds(at)):.1g}"),
+        "about_seconds": float(f"{seconds(at, on):.1g}"),
         "cores": on,
     }
 

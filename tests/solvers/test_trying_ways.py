@@ -12,7 +12,7 @@ import pytest
 import dse
 import scenarios
 from dse.sweeping import grid_way
-from dse.sweeping.points import chunk_work, dear_points
+from dse.sweeping.points import chunk_work
 from formulations import handover
 from formulations.grids import over_grid
 from results.dataset import blank, layout, to_arrays
@@ -71,39 +71,6 @@ def test_who_only_asks_is_told_what_was_not_tried(monkeypatch: pytest.MonkeyPatc
     assert "the sweep tries a few points first" in grid_way.words(grid_way.told(at))
     # a sweep tries longer, and decides as before
     assert not paths.chosen(grid).untried
-
-
-def _told(source: Any, monkeypatch: pytest.MonkeyPatch, of_points: float, beside: float) -> tuple[float, int]:
-    """The seconds that ``dse check`` tells, and of how many points it tries; each takes so long, and all together."""
-    tried = list[int]()
-
-    def spent(at: Any, places: Any) -> float:
-        tried.append(int(np.prod([len(p) for p in places])))
-        return tried[-1] * of_points + beside
-
-    monkeypatch.setattr(dear_points, "_spent", spent)
-    with effort.quickly():
-        told = grid_way.told(chunk_work.ready(scenarios.grid(source)))
-    return told["about_seconds"] * told["cores"], max(tried)
-
-
-SEVERAL_GOALS = dse.load(
-    blocks(2).model_dump(exclude_none=True) | {"objective": {"maximize": ["performance", "efficiency"]}}
-)
-
-
-@pytest.mark.parametrize("source", [blocks(2), SEVERAL_GOALS], ids=["many at once", "one by one"])
-def test_who_only_asks_is_told_what_a_few_dear_points_take(source: Any, monkeypatch: pytest.MonkeyPatch):
-    """52 points of 5 s, of which no more than one takes is tried."""
-    about, tried = _told(source, monkeypatch, of_points=5.0, beside=0.0)
-    assert about == pytest.approx(52 * 5, rel=0.2)
-    assert tried == 1
-
-
-def test_what_many_points_share_does_not_make_them_dear(monkeypatch: pytest.MonkeyPatch):
-    about, tried = _told(blocks(2), monkeypatch, of_points=0.001, beside=0.2)
-    assert about < 52 * 0.2 / 3
-    assert tried > 1
 
 
 def test_a_trial_that_costs_too_much_is_no_reason_for_the_dearer_way(monkeypatch: pytest.MonkeyPatch):
