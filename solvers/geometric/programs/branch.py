@@ -140,13 +140,12 @@ def dividing(
     out of the ratios, which needs one more variable for each sum that divides, and fewer nodes. Where nothing does, or
     cuts make relaxations tight already, the search goes on as it began.
     """
-    alike = quotients.made_of(c)
     divides = np.array(quotients.taken(c).any(axis=1))
     if not divides.any() or c.tighter is not None:
         return search(c, solve, most=most, **how)
     found = search(c, solve, most=min(before, most // 2), few=few, wide=WIDE_GAP, **how)
     some = np.flatnonzero((found.status == FAILED) & (found.alone is None))
-    for which, _ in groups(alike[some]) if some.size else ():
+    for which, _ in groups(quotients.made_of(take(c, some))) if some.size else ():
         places, own = some[which], take(c, some[which])
         if not divides[places[0]]:
             found.put(places, search(own, solve, most=most, **how))
