@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import field, replace
+from functools import partial
 
 import numpy as np
 
@@ -167,9 +168,8 @@ def _answer(
         kept.problems[id(question)] = problem
         if problem.kind is Kind.EVALUATION:
             return _evaluated_solution(question)
-        tried = wider.settled(
-            _searched_in_box(problem, brief=brief), lambda farther: _searched_in_box(farther, brief=brief)
-        )
+        ask = partial(_searched_in_box, brief=brief)
+        tried = wider.without_end(problem) or wider.settled(ask(problem), ask)
     kept.tried[id(question)] = tried
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:

@@ -53,6 +53,20 @@ class Tried:
         return self.found.outcome
 
 
+def without_end(problem: Problem) -> Tried | None:
+    """The proof that whole numbers improve without end, which a search for the best of them would not come to."""
+    program = problem.program
+    if program is None or not program.integer.any() or not np.isfinite(program.high[program.boxed]).any():
+        return None
+    endless = reaching(problem, math.inf)
+    if endless.program is None or endless.program.columns != program.columns:
+        return None
+    from solvers.linear import programs
+
+    outcome = programs.without_end(program, endless.program)
+    return None if outcome is None else Tried(endless, programs.Settled(outcome, {}))
+
+
 def settled(first: Tried, ask: Callable[[Problem], Tried]) -> Tried:
     """What is left of an outcome without a design, or with one that runs away, when the search goes farther.
 

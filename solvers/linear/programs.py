@@ -6,16 +6,19 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics.forms import Some
 from formulations.programs import row_ends
-from formulations.programs.program import Program, branch_count, program
+from formulations.programs.program import Program, branch_count, linear_cost, program
 from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
 from solvers import designs, judgement
 from solvers.linear import highs, least_misses, milp, milp_conflicts, milp_explained, milp_ties
-from solvers.linear.linear_program import End, Result, no_worse
+from solvers.linear.linear_program import End, Numbers, Result, no_worse
 from solvers.mechanisms.sensitivity import off_zero
 from solvers.outcome import Outcome
 
@@ -108,6 +111,38 @@ def is_bound_of_all(endless: Program, best: Result) -> bool:
     parts = (highs.minimise(m, better) for m in milp.branched(endless, n))
     # a linear program without a point has no better one
     return all(found.end is End.INFEASIBLE or found.bound >= 0.0 for found in parts)
+
+
+def without_end(p: Program, endless: Program) -> Outcome | None:
+    """The outcome where divisible numbers improve without end and a design is there; None where that is not found.
+
+    Whole numbers then improve without end, too, from that design on: multiples of a rational direction are whole
+    (R. R. Meyer, Mathematical Programming 7, 1974, 223-235). ``endless``: ``p`` without ends of a search, where nothing
+    may say which amounts are there: those that grow are there from the start. All may grow, or one of them alone.
+    """
+    goal, under = milp.objective(endless)
+    if goal[:-1].any() and under[:-1].any():
+        return None
+    cost = linear_cost(goal, under)
+    amounts = {name for c in p.columns if isinstance(c, Some) for name in c.amount.terms}
+    for n, near in zip(*(milp.branched(one, milp.numbers(one)) for one in (endless, p)), strict=True):
+        for grow in (amounts, *({name} for name in sorted(amounts, key=str))):
+            held = [c in amounts and c not in grow for c in p.columns]
+            ray = highs.minimise(replace(n.relaxed(), high=np.where(held, n.low, n.high)), cost).ray
+            if ray is None and grow is amounts:
+                # nor does it, then, where fewer grow
+                break
+            if ray is not None and _is_there(p, near, ray):
+                return _unbounded(endless, ray)
+    return None
+
+
+def _is_there(p: Program, near: Numbers, ray: Array) -> bool:
+    """Whether some design of a program has any of all that grows along a direction."""
+    grows = dict(zip(p.columns, ray.tolist(), strict=True))
+    flags = [isinstance(c, Some) and any(map(grows.get, c.amount.terms)) for c in p.columns]
+    some = replace(near, low=np.where(flags, near.high, near.low))
+    return highs.minimise(some, np.zeros(len(ray) + 1)).u is not None
 
 
 def proof(p: Program) -> str:

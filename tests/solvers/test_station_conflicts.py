@@ -222,3 +222,18 @@ def test_a_card_that_may_not_be_full_is_no_part_of_a_better_ratio():
     beyond = dse.solve({**asked, "limits": {"efficiency": {"min": best * (1 + 1e-6)}}})
     assert beyond.status == "infeasible"
     assert beyond.conflict["efficiency"] == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("of_the_best", [1.0, 0.9, 0.5])
+@pytest.mark.parametrize("socket", ["msp430f2274", "imx515"])
+def test_a_station_that_grows_at_the_same_efficiency_has_no_greatest(socket: str, of_the_best: float):
+    """Two stations of one kind do twice the work for twice the power; a search for the best of them does not end."""
+    asked = dse.load("station_most_throughput_in_10_kw").model_dump(exclude_none=True, exclude_defaults=True)
+    asked |= {"machine": {"socket": socket}, "limits": {}}
+    del asked["decide"]["machine.socket"]
+    best = dse.solve({**asked, "objective": {"maximize": "efficiency"}}).objective
+    assert best is not None
+    limits = {"efficiency": {"min": of_the_best * best}}
+    for name in ("throughput", "cost"):
+        found = dse.solve({**asked, "limits": limits, "objective": {"maximize": name}})
+        assert (found.status, found.objective) == ("unbounded", None), name
