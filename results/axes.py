@@ -122,6 +122,12 @@ def is_text(array: xr.DataArray) -> bool:
     return array.dtype.kind not in "fiu"
 
 
+def in_order(dataset: xr.Dataset, dims: Iterable[str]) -> xr.Dataset:
+    """The same with rising numbers on axes: values may stand in any order in a file, and pictures go from the least."""
+    numbers = [d for d in dims if d in dataset.coords and not is_text(dataset[d])]
+    return dataset.sortby([d for d in numbers if (np.diff(dataset[d].values) < 0).any()])
+
+
 def codes(array: xr.DataArray) -> dict[float, str]:
     """Return what the codes of an array mean."""
     texts = array.attrs.get("flag_texts")

@@ -90,8 +90,8 @@ def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = M
     filled up to the length of the longest.
     """
     whole = flat.along_all(flat.with_status(dataset))
-    thin = _thinned(whole, most)
-    dims = tuple(map(str, thin["status"].dims))
+    dims = tuple(map(str, whole["status"].dims))
+    thin = _thinned(axes.in_order(whole, (d for d in dims if d != FRONT)), most)
     front = FRONT in dims
     status = thin["status"].values.ravel()
     kept = np.flatnonzero(status) if front else np.arange(status.size)

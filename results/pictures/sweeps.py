@@ -125,10 +125,7 @@ def _prepared(dataset: xr.Dataset, kept: Sequence[str] = ()) -> xr.Dataset:
     single = [d for d in drawn["status"].dims if drawn.sizes[d] == 1 and d not in kept]
     drawn = drawn.squeeze(single[: drawn["status"].ndim - 1])
     dims = [str(d) for d in drawn["status"].dims]
-    # values may stand in any order in a file; a line goes from the least to the greatest
-    drawn = drawn.sortby(
-        [d for d in dims if not axes.is_text(drawn[d]) and (np.diff(drawn[d].values) < 0).any()]
-    )
+    drawn = axes.in_order(drawn, dims)
     refusal = axes.undrawable({d: drawn.sizes[d] for d in dims})
     if refusal:
         raise ValueError(f"{refusal}; choose with isel")

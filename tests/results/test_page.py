@@ -243,6 +243,21 @@ def test_of_too_many_points_the_ends_of_every_axis_stay():
     assert (min(a.values), max(a.values), min(b.values), max(b.values)) == (0.0, 39.0, 0.0, 29.0)
 
 
+def test_axes_rise_whatever_the_order_in_the_file():
+    """A heat map paints cells between its coordinates: of those that fall it paints them at wrong places."""
+    time, power = [1.0, 0.1, 0.5, 0.01], [1000.0, 10.0, 100.0]
+    energy = np.array(time)[:, None] * np.array(power)
+    found = xr.Dataset(
+        {"status": (("t", "p"), np.ones((4, 3), np.int8)), "energy": (("t", "p"), energy, {"units": "J"})},
+        {"t": time, "p": power},
+        {"objectives": json.dumps({"energy": "min"})},
+    )
+    columns = {c.name: np.reshape(c.values, (4, 3)) for c in page.of_dataset(found).columns}
+    assert columns["t"][:, 0].tolist() == sorted(time)
+    assert columns["p"][0].tolist() == sorted(power)
+    assert np.allclose(columns["energy"], columns["t"] * columns["p"])
+
+
 def test_missing_numbers_are_null_and_codes_are_names():
     found = front()
     found["energy"][1] = np.nan
