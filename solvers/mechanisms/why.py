@@ -128,9 +128,11 @@ def explained(why: Why, *, first: bool = False) -> Conflicts:
         found = replace(found, sure=np.zeros(1, bool))
     minimal = found.names(why.names)
     wanted = tuple(dict.fromkeys(itertools.chain(*(minimal if why.of_every_set else minimal[:1]))))
-    values = {n: float(v[0]) for n, v in why.values(ONE, wanted).items()} if wanted else {}
-    feasible = {n: v if math.isfinite(v) else None for n, v in values.items()}
     every, sure = bool(found.every[0]), bool(found.sure[0])
+    # no value of a limit does that some conflict leaves out
+    asked = [n for n in wanted if all(n in one for one in minimal)]
+    values = {n: float(v[0]) for n, v in why.values(ONE, asked).items()} if asked else {}
+    feasible = {n: values[n] if math.isfinite(values.get(n, math.inf)) else None for n in wanted}
     if not sure:
         # what is no relaxation comes of a design that the search itself had not found
         question = why.question(ONE)
