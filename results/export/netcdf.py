@@ -49,7 +49,7 @@ def to_netcdf(dataset: xr.Dataset, path: str | os.PathLike[str]) -> Path:
 
 
 def read(path: str | os.PathLike[str]) -> xr.Dataset:
-    """Open what ``to_netcdf`` wrote, or another NetCDF file, read lazily. Raises ImportError without h5netcdf."""
+    """Open what ``to_netcdf`` wrote, read lazily. Raises ImportError without h5netcdf."""
     import xarray as xr
 
     return decoded(xr.open_dataset(path, engine=ENGINE).drop_encoding())

@@ -15,6 +15,7 @@ from results.stores.files.trouble import StoreError, decoded, explained
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     import xarray as xr
 
@@ -71,9 +72,13 @@ def _netcdf(target: Path) -> xr.Dataset:
         raise StoreError(f"{target} does not exist")
     try:
         with explained(target, "read"):
-            return netcdf.read(target)
+            found = netcdf.read(target)
     except ImportError:
         raise StoreError(f"reading {target} needs h5netcdf: {NEEDED}") from None
+    if not _is_ours(found.attrs):
+        found.close()
+        raise StoreError(f"{target} is not a dataset that dse wrote")
+    return found
 
 
 def _is_dataset(target: Path) -> bool:
@@ -82,4 +87,8 @@ def _is_dataset(target: Path) -> bool:
         about = json.loads((target / "zarr.json").read_text(encoding="utf-8"))["attributes"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    return isinstance(about, dict) and "format" not in about and all(n in about for n in OURS)
+    return isinstance(about, dict) and "format" not in about and _is_ours(about)
+
+
+def _is_ours(attributes: Mapping[str, Any]) -> bool:
+    return all(n in attributes for n in OURS)

@@ -110,8 +110,11 @@ def _rewritten(text: str, data: Mapping[str, Any]) -> str:
     """Return the text with its line of the machine replaced, or one more; anew where that does not do."""
     machine = data["machine"]
     if isinstance(machine, str):
-        line = f"machine = {json.dumps(machine, ensure_ascii=False)}"
-        told = _LINE.sub(lambda old: f"{line}   # in place of {old[1]}", text, count=1)
+        name = json.dumps(machine, ensure_ascii=False)
+        line = f"machine = {name}"
+        told = _LINE.sub(
+            lambda old: old[0] if old[1] == name else f"{line}   # in place of {old[1]}", text, count=1
+        )
         for candidate in (told, f"{line}\n{text}"):
             try:
                 if files.toml(candidate) == data:

@@ -20,7 +20,7 @@ def is_label(findings: Findings, key: str, name: Any, what: str) -> bool:
             key, f"the name of a {what} is text, not {shown(name)}", 'write it in quotes, such as "a"'
         )
     elif not name.strip() or name != name.strip() or not name.isprintable():
-        right = "write letters, digits and such, without blanks at the ends"
+        right = "write letters, digits and such, without tabs or line breaks and without blanks at the ends"
         findings.add(key, f"{shown(name)} is not a name of a {what}", right)
     elif "." in name:
         right = f"write {shown(name.replace('.', '-'))}, say"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import xarray as xr
 from click.testing import CliRunner, Result
 
 import dse
@@ -96,6 +97,7 @@ def test_a_front_writes_what_an_export_writes(files: Path):
         (("nowhere.zarr", "-o", "x.csv"), "does not exist"),
         (("nowhere.nc", "-o", "x.csv"), "does not exist"),
         (("torn.json", "-o", "x.csv"), "holds no answer"),
+        (("alien.nc", "-o", "x.csv"), "is not a dataset that dse wrote"),
         (("one.toml", "-o", "x.csv", "--columns", "time,enrgy"), "did you mean 'energy'"),
         (("one.toml", "-o", "x.nc", "--columns", "time"), "columns are chosen for tables"),
         (("one.toml",), "Missing option"),
@@ -105,6 +107,7 @@ def test_a_wrong_export_says_what_would_be_right(
     files: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
 ):
     (files / "torn.json").write_text('{"status": "optimal"', encoding="utf-8")
+    xr.Dataset({"rain": ("day", [1.0, 2.0])}).to_netcdf(files / "alien.nc", engine="h5netcdf")
     monkeypatch.chdir(files)
     done = typed("export", *words)
     assert done.exit_code == 2
