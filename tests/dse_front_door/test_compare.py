@@ -397,8 +397,3 @@ def test_an_extended_sweep_keeps_its_ratios_to_one_answer_and_says_which_it_cann
     capsys.readouterr()
     assert "ratio.energy" not in dse.sweep(more, along, extend=True, progress=True)
     assert "not kept: give the baseline with the new values" in capsys.readouterr().err
-
-
-def test_a_machine_that_is_the_files_own_replaces_nothing() -> None:
-    own, other = (dse.load("nbody_deadline", machine).text for machine in ("balanced", "jaketown"))
-    assert ("in place of" in own, "in place of" in other) == (False, True)

@@ -220,3 +220,8 @@ def test_a_comment_that_begins_like_a_pin_stays_a_comment(tmp_path: Path):
     assert not asked.limits
     assert asked.text is not None
     assert not tomllib.loads(asked.text).get("limits")
+
+
+def test_a_machine_that_is_the_files_own_replaces_nothing() -> None:
+    own, other = (dse.load("nbody_deadline", machine).text for machine in ("balanced", "jaketown"))
+    assert ("in place of" in own, "in place of" in other) == (False, True)
