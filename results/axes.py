@@ -303,7 +303,7 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     factor = prefix(values, array)[0] if shared_unit(values, array) else None
 
     def written(number: float, _: object) -> str:
-        return amount(number, array) if factor is None else f"{number * factor:.10g}"
+        return amount(number, array) if factor is None else f"{number * factor:.6g}"
 
     # across, the names of 1 and 2 of a decade stand closest: three digits, a unit, and a space on either side
     units = {written(float(end), None).partition(" ")[2] for end in (finite.min(), finite.max())}
