@@ -51,7 +51,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dse.models.arithmetic import divides, exp, log, maximum, reaches
+from dse.models.arithmetic import divides, exp, log, maximum, per, reaches
 from dse.models.model import Model
 from dse.models.shared.sums import held
 from dse.models.shared.totals import totals
@@ -142,6 +142,7 @@ def _service_metrics(g: Any, service: Any, cycle: Cost, prefill_time: Any) -> di
     if hasattr(g, "request_rate"):
         rate, load = g.request_rate, g.request_rate * service
         time = g.tokens / (rate * g.output)
+        kept = devices * time
         # replicas never rest
         cycles = g.replicas * time / service
         free = maximum(1.0 - load / places, LEAST_FREE)
@@ -153,15 +154,19 @@ def _service_metrics(g: Any, service: Any, cycle: Cost, prefill_time: Any) -> di
         }
     else:
         rate, load = places / service, places
-        time = g.tokens / (places * g.output) * service
         cycles = g.tokens / (g.batch * g.output)
+        time = cycles / g.replicas * service
+        # however many replicas there are
+        kept = g.tensor_parallel * g.pipeline_parallel * cycles * service
         queue = {"wait": 0.0 * service, "wait_probability": 0.0 * places / places}
-    constant = devices * g.machine.constant_power * time
+    constant = g.machine.constant_power * kept
     # each sequence has its flops, in whatever batch; a cycle is of g.batch sequences
     served = g.tokens / (g.batch * g.output)
     spent = [served * cycle.flop_energy, cycles * cycle.data_energy, cycles * cycle.link_energy]
-    energy, flops = spent[0] + spent[1] + spent[2] + constant, served * cycle.flops
-    found = totals(time, energy, flops)
+    beside, flops = spent[0] + spent[1] + spent[2], served * cycle.flops
+    # apart from what is drawn all the time, which no range of designs then goes below
+    power = per(beside, kept) + g.machine.constant_power
+    found = totals(time, beside + constant, flops, devices * power)
     return {
         **found,
         **queue,
@@ -170,9 +175,9 @@ def _service_metrics(g: Any, service: Any, cycle: Cost, prefill_time: Any) -> di
         "load": load,
         "requests_per_second": rate,
         "tokens_per_second": rate * g.output,
-        "energy_per_token": energy / g.tokens,
-        "power_per_device": found["power"] / devices,
-        "utilisation_of_flops": found["performance"] * g.machine.time_per_flop / devices,
+        "energy_per_token": found["energy"] / g.tokens,
+        "power_per_device": power,
+        "utilisation_of_flops": flops * g.machine.time_per_flop / kept,
         "time_to_first_token": queue["wait"] + prefill_time,
         "latency": queue["wait"] + service,
         "energy_flop": spent[0],

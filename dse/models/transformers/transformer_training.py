@@ -120,11 +120,14 @@ def equations(g: Any) -> Mapping[str, Any]:
     work = model * g.flop
     tokens = g.global_batch * g.sequence
     steps = g.tokens / tokens if hasattr(g, "tokens") else 1.0
-    drawn = devices * ((m.constant_power + m.overhead_power) * step_time + m.usable_power * busy)
+    idle = m.constant_power + m.overhead_power
+    drawn = devices * (idle * step_time + m.usable_power * busy)
+    # apart from what is drawn all the time, which no range of designs then goes below
+    power = devices * (idle + m.usable_power * busy / step_time)
     held_bytes = _sum_of_parts(memory)
     words = held_bytes / m.word_size * g.word
     return {
-        **totals(steps * step_time, steps * drawn, steps * work),
+        **totals(steps * step_time, steps * drawn, steps * work, power),
         "devices": devices,
         "steps": steps,
         "micro_batches": micro_batches,
