@@ -10,8 +10,8 @@ from dse.models.arithmetic import per
 def totals(time: Any, energy: Any, work: Any, power: Any = None) -> dict[str, Any]:
     """Return the metrics of a run of ``time`` (s) and ``energy`` (J) that does ``work`` (flops), on any arithmetic.
 
-    Where energy or work is not known (None), what needs it is left out. ``power``: energy/time, where another form of it
-    has closer bounds over ranges of designs.
+    Where energy or work is not known (None), what needs it is left out. ``power``: energy/time, where another form
+    of it has closer bounds over ranges of designs.
     """
     found = {"time": time}
     if energy is not None:
