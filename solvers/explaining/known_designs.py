@@ -120,8 +120,8 @@ def not_allowed(t: Table, names: Sequence[str]) -> Integers:
             continue
         x, allowed = t.x[d.name], np.round(t.x[d.name])
         if not d.integer or d.menu is not None:
-            values = np.array(d.values)
-            allowed = values[np.abs(x[:, None] - values).argmin(1)]
+            values = np.sort(np.array(d.values))
+            allowed = values[np.searchsorted((values[1:] + values[:-1]) / 2, x)]
         # half a replica is not a design
         free = d.name in names and d.menu is None and not d.count
         bit = 1 << names.index(d.name) if free else (1 << len(names)) - 1

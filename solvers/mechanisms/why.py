@@ -142,7 +142,8 @@ def explained(why: Why, *, first: bool = False) -> Conflicts:
             if v is not None
         }
         feasible = {n: v if gives.get(n, False) else None for n, v in feasible.items()}
-    if closed and not every and all_sets:
+    # of the first conflict alone nobody reads which others there are
+    if closed and not every and not first:
         minimal = (*minimal, *_in_the_way(why, minimal, [n for n, v in feasible.items() if v is None]))
     ended = why.ended()
     return Conflicts(minimal, feasible, sure, every, tuple(n for n in wanted if n in ended))
