@@ -280,3 +280,37 @@ def test_what_makes_a_design_is_no_part_of_a_conflict(limit: dict[str, Any]) -> 
     (name,) = limit
     assert dse.solve({**said, "limits": {name: {"max": value * (1 + 1e-6)}}}).status is Status.OPTIMAL
     assert dse.solve({**said, "limits": {name: {"max": value * (1 - 1e-4)}}}).status is Status.INFEASIBLE
+
+
+def test_a_limit_that_no_number_meets_conflicts_alone_beside_others_of_another_kind() -> None:
+    """Of any x, y, z > 0 the ratio is at most max(aa, bb/cc), which falls below 1.5 in some sample."""
+    said = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e12, "intensity": 4.0, "aa": 0.3, "bb": 0.5, "cc": 0.5},
+        "decide": {
+            "x": {"values": [1, 2, 5, 7, 12]},
+            "y": {"min": 1, "max": 8, "integer": True},
+            "z": {"values": [0.5, 1, 2, 5]},
+        },
+        "define": {
+            "ratio": "(aa * x + bb * y) / (x + cc * y + z)",
+            "largest": "maximum(aa * x, bb * y, cc * z)",
+            "powers": "x**aa * y**0.3 / z",
+            "least": "minimum(aa * x, bb * y) + cc * z",
+        },
+        "uncertain": {
+            "aa": {"loguniform": [0.3, 3]},
+            "bb": {"uniform": [0.5, 2]},
+            "cc": {"values": [0.5, 1, 1.5, 4]},
+            "sampling": {"samples": 40, "seed": 3, "correlation": [["aa", "bb", 0.95]]},
+        },
+        "objective": {"maximize": "least", "cvar": 0.9},
+        "limits": {
+            "largest": {"max": 3.4659},
+            "powers": {"max": 0.757858},
+            "ratio": {"min": 1.51694},
+            "joint": {"of": ["largest", "powers"], "probability": 0.75, "confidence": 0},
+        },
+    }
+    assert dse.solve(said).conflicts == (("ratio",),)

@@ -126,9 +126,9 @@ def _met_by(asked: Wanted, known: worst.Known, row: np.ndarray) -> int:
 
     def beyond(question: Question) -> Question:
         decide = (replace(d, minimum=None, maximum=None) if d.name in free else d for d in question.decide)
-        own = {d.name for d in question.decide} & free
+        # limits that do not count may not have the structure that those have which do
         return replace(
-            question, decide=tuple(decide), limits=tuple(x for x in question.limits if x.name not in own)
+            question, decide=tuple(decide), limits=tuple(x for x in question.limits if x.name not in free)
         )
 
     try:
