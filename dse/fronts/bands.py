@@ -19,6 +19,7 @@ import numpy as np
 
 from dse.system.arrays import Array
 from dse.system.records import dataclass
+from results.along_fronts.along import percent
 from solvers.fronts.asking import Measure
 
 STAIRCASE = "steps: designs found above, proved bounds below"
@@ -44,11 +45,6 @@ class Line(NamedTuple):
 
 
 Spot = tuple[float, float]
-
-
-def percent(width: float) -> str:
-    """Write the width of an enclosure in percent, with two digits, from 100 % on without decimals."""
-    return f"{100 * width:.2g} %" if 100 * width < 99.5 else f"{100 * width:.0f} %"
 
 
 @dataclass(frozen=True, slots=True)

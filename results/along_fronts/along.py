@@ -31,8 +31,10 @@ def exchange_rates(first: ArrayLike, second: ArrayLike) -> Array:
     a, b = np.asarray(first, float), np.asarray(second, float)
     found = np.full(a.shape, np.nan)
     with np.errstate(all="ignore"):
-        rate = np.diff(np.log(b)) / np.diff(np.log(a))
-    found[:-1] = np.where(np.isfinite(rate), rate, np.nan)
+        steps = [np.diff(np.log(v)) for v in (a, b)]
+        rate = steps[1] / steps[0]
+    # a step from zero is infinite: over it every slope would be told as 0
+    found[:-1] = np.where(np.isfinite(steps[0]) & np.isfinite(rate), rate, np.nan)
     return found
 
 
@@ -52,6 +54,11 @@ def exchanges(first: ArrayLike, second: ArrayLike) -> Array:
     found[:-1] = 100.0 * np.where(near, steps, percents)
     found[:-1][np.isnan(slope)] = np.nan
     return found
+
+
+def percent(width: float) -> str:
+    """Write the width of an enclosure in percent, with two digits, from 100 % on without decimals."""
+    return f"{100 * width:.2g} %" if 100 * width < 99.5 else f"{100 * width:.0f} %"
 
 
 def knee(first: ArrayLike, second: ArrayLike) -> int | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from results import axes
 from results.along_fronts import segments
+from results.along_fronts.along import percent
 from results.along_fronts.variable_names import AT, LOWER, UPPER, WIDTH
 from results.dataset import objectives
 
@@ -100,4 +101,4 @@ def _enclosure_label(dataset: xr.Dataset) -> str:
     width = dataset.attrs.get(WIDTH)
     if width is None or not np.isfinite(width):
         return INSIDE
-    return f"{INSIDE} (within {100 * float(width):.3g} %)" if width > 0 else EXACT
+    return f"{INSIDE} (within {percent(float(width))})" if width > 0 else EXACT

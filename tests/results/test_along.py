@@ -24,6 +24,13 @@ def test_where_nothing_changes_or_a_sign_forbids_logarithms_there_is_no_rate():
     assert np.isnan(exchanges([1.0, 1.0, 2.0], [3.0, 2.0, -1.0])).all()
 
 
+def test_a_step_from_zero_or_to_it_has_no_rate():
+    """Its logarithm is infinite, and the slope over it was told as 0."""
+    for first, second in (([0.0, 1.0], [2.0, 1.0]), ([2.0, 1.0], [0.0, 1.0]), ([1.0, 0.0], [1.0, 2.0])):
+        assert np.isnan(exchange_rates(first, second)).all()
+        assert np.isnan(exchanges(first, second)).all()
+
+
 @given(st.floats(1e-3, 1.0), st.floats(1e-3, 0.999))
 def test_what_one_percent_brings_is_never_more_than_all_and_never_more_than_the_next_point_has(
     more: float, less: float

@@ -17,10 +17,9 @@ from dse.commands.terminal.front_page import (
     show_written,
 )
 from dse.commands.terminal.printing import PAGE_WIDTH, say
-from dse.fronts.bands import percent
 from dse.fronts.front_search import Front
 from dse.quantities import plural
-from results.along_fronts.along import knee
+from results.along_fronts.along import knee, percent
 from results.telling import sizes, words
 from scenarios.language.machine_files import shown_names
 from scenarios.sizes import unit_in_question
