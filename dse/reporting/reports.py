@@ -213,7 +213,7 @@ def _of_front(dataset: xr.Dataset, goals: Sequence[str]) -> Iterator[tuple[str, 
     proofs = np.ravel(told.get("enclosure_proof", dataset.attrs.get("enclosure", ""))).tolist()
     if np.isfinite(widths).any():
         proof = next((p for p in proofs if p), "")
-        exactly = "exactly" if np.nanmax(widths) == 0 else f"to within {100 * np.nanmax(widths):.2g} %"
+        exactly = "exactly" if np.nanmax(widths) == 0 else f"to within {along.percent(np.nanmax(widths))}"
         known = f"between the designs the front is known {exactly}"
         yield "enclosed", f"{known}; proof: {proof}" if proof else known
     front = flat.along_all(flat.with_status(dataset))
@@ -277,7 +277,9 @@ def _limits_section(dataset: xr.Dataset) -> Iterator[Section]:
     columns = ("limit", "binds at designs", "forbids at points", "1 % more of it changes the objective by")
     if not rows:
         return
-    yield Section("Limits", (), [("", columns, rows)])
+    # of a front of three objectives nobody knows what a limit is worth
+    told_of = slice(None if any(row[-1] for row in rows) else -1)
+    yield Section("Limits", (), [("", columns[told_of], [row[told_of] for row in rows])])
 
 
 def _grid_and_question(text: str, tables: Sequence[Table] = ()) -> tuple[scenarios.Grid, Question] | None:

@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 import dse
+from dse.reporting import reports
 from results import page
 from results.page import Insides, Page, Section, document
 from results.page.insides import Sum
@@ -138,6 +139,16 @@ def test_a_front_tells_its_exchange_rates_and_nothing_else_does():
     data = numbers(page.html(Page("a front", table=page.of_dataset(front()))))
     # time is 1/energy: one percent more energy brings 1/1.01 of the time; printed to three digits
     assert data["places"][0]["exchange"] == [[1.0, -0.99]] * 2 + [None]
+
+
+def test_a_front_tells_its_width_as_its_picture_does_and_no_column_of_limits_is_empty():
+    made = front().drop_vars("objective").assign_attrs(enclosure_width=1.36)
+    told = page.html(reports.of_dataset(made))
+    assert "the front is known to within 136 %" in told
+    assert "binds at designs" in told
+    assert "1 % more of it changes" not in told
+    made["elasticity"] = (("front", "limit"), np.full((3, 2), -0.5))
+    assert "1 % more of it changes" in page.html(reports.of_dataset(made))
 
 
 def test_fronts_over_an_axis_lie_one_after_the_other_and_those_without_points_say_why():
