@@ -12,7 +12,7 @@ const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: [
 const BAR = { len: 0.6, y: 0, yanchor: "bottom" };
 const TICK_LETTERS = 24, LEGEND_LETTERS = 40, CELL_LETTERS = 38;
 const pinned = new Set();
-const ranges = new Map();  // place of a column -> [[low, high], ...], null: open
+const ranges = new Map();  // place of a column -> [[low, high, whether a design without the number is inside, too], ...], null: open
 const listeners = [];      // what is drawn again when pins, ranges or the design looked at change
 let current = -1;          // the design that was looked at last
 
@@ -81,7 +81,7 @@ function shown(c, i) {
 function kept(i) {
   for (const [at, parts] of ranges) {
     const v = COLUMNS[at].values[i];
-    if (v === null || !parts.some(([low, high]) => (low === null || v >= low) && (high === null || v <= high))) return false;
+    if (!parts.some(([low, high, none]) => (v === null ? none && answered(i) : (low === null || v >= low) && (high === null || v <= high)))) return false;
   }
   return true;
 }

@@ -3,6 +3,8 @@
 
 const MOST_LINES = 3000;
 const AXIS_LETTERS = 20;  // between two axes
+const NAME_LETTERS = 26, CLOSE_NAME_LETTERS = 20;  // above an axis, where the next one is a hundred pixels away and where it is nearer
+const NO_NUMBER = "no number";
 
 // The axes that parallel coordinates have room for; one on which all designs stand at one place tells none from another
 function important() {
@@ -27,57 +29,71 @@ function startParallel() {
   box.closest("section").querySelector(".note").hidden = true;
 }
 
+// One of the parallel axes, as these designs need it: where its numbers begin and end, and below them its foot, at which
+// lines of designs go by that have no number here (null: all of them have one)
+function upright(c, designs) {
+  const values = along(c), there = designs.map((i) => values[i]).filter(Number.isFinite);
+  const [low, high] = [Math.min(...there), Math.max(...there)], span = high - low || Math.abs(high) || 1;
+  const foot = there.length < designs.length ? low - 0.15 * span : null;
+  const at = (i) => (Number.isFinite(values[i]) ? values[i] : foot);
+  let [tickvals, ticktext] = [[], []];
+  if (c.labels.length) {
+    // these are written as text and not as markup; an axis ends where its designs do, and a name beyond its end would be written over its title
+    tickvals = c.labels.map((_, k) => k).filter((k) => low <= k && k <= high);
+    ticktext = apart(c.labels, AXIS_LETTERS).filter((_, k) => low <= k && k <= high);
+  } else if (logged(c)) ({ tickvals, ticktext } = ticks(low, high));
+  else if (foot !== null) ({ tickvals, ticktext } = evenly(low, high));
+  if (foot !== null) [tickvals, ticktext] = [[foot, ...tickvals], [NO_NUMBER, ...ticktext]];
+  return { low, high, foot, at, floor: low - 0.05 * span, ticks: tickvals.length ? { tickvals, ticktext } : {} };
+}
+
+// How wide a text is in this picture
+function pixels(text) {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = "10px sans-serif";
+  return 1.1 * pen.measureText(text).width;
+}
+
 // More lines than can be told apart are not drawn: every second, third, ... stands for the others
 function drawParallel(places) {
   const box = document.getElementById("parallel");
-  const step = Math.ceil(POINTS / MOST_LINES);
-  const some = (list) => (step > 1 ? list.filter((_, i) => i % step === 0) : list);
-  if (step > 1) document.getElementById("parallel-note").textContent = `One design in ${step} is drawn here; ranges narrow down all of them.`;
-  const dimensions = places.map((at) => {
-    const c = COLUMNS[at];
-    const values = along(c);
-    const finite = values.filter(Number.isFinite);
-    const [low, high] = [Math.min(...finite), Math.max(...finite)];
-    const made = { label: plain(title(c)), values: some(values), ...(low < high ? { range: [low, high] } : {}) };
-    if (c.labels.length) {
-      // these are written as text and not as markup; an axis ends where its designs do, and a name beyond its end would be written over its title
-      const tickvals = c.labels.map((_, k) => k).filter((k) => low <= k && k <= high);
-      const brief = apart(c.labels, AXIS_LETTERS);
-      Object.assign(made, { tickvals, ticktext: tickvals.map((k) => brief[k]) });
-    }
-    else if (logged(c)) Object.assign(made, ticks(low, high));
-    return made;
-  });
-  const first = COLUMNS.find((c) => c.role === "objective" && !c.labels.length);
-  Plotly.newPlot(box, [{ type: "parcoords", dimensions, labelangle: -12, line: { color: first ? some(along(first)) : "#0b5cad", colorscale: "Cividis" },
-    unselected: { line: { color: "#bbb", opacity: 0.15 } } }], { margin: { l: room(places[0]), r: 70, t: 90, b: 25 } }, CONFIG);
+  // also points that only break limits have numbers to draw; of those without a design nothing is there
+  const all = [...Array(POINTS).keys()].filter((i) => answered(i) || places.some((at) => COLUMNS[at].role !== "axis" && COLUMNS[at].values[i] !== null));
+  const step = Math.ceil(all.length / MOST_LINES), designs = all.filter((_, k) => k % step === 0);
+  const axes = places.map((at) => upright(COLUMNS[at], designs));
+  const said = step > 1 ? [`One design in ${step} is drawn here; ranges narrow down all of them.`] : [];
+  if (axes.some(({ foot }) => foot !== null)) said.push(`Lines through “${NO_NUMBER}” at the foot of an axis are of designs without that number.`);
+  document.getElementById("parallel-note").textContent = said.join(" ");
+  const names = apart(places.map((at) => title(COLUMNS[at])), box.clientWidth > 100 * (places.length + 1) ? NAME_LETTERS : CLOSE_NAME_LETTERS);
+  const dimensions = axes.map(({ low, high, foot, at, ticks }, k) => ({ label: plain(names[k]), values: designs.map(at), ...ticks, ...((foot ?? low) < high ? { range: [foot ?? low, high] } : {}) }));
+  const first = COLUMNS.find((c) => c.role === "objective" && !c.labels.length), scale = first && upright(first, designs);
+  const colour = scale ? { color: designs.map((i) => Math.max(scale.at(i), scale.low)), colorscale: "Cividis" } : { color: "#0b5cad" };
+  // names of axes stand with their middle above them, names along the first one to its left
+  const beside = (k) => 12 + 0.5 * pixels(names[k]);
+  const margin = { l: Math.max(70, beside(0), ...axes[0].ticks.ticktext?.map((text) => 20 + pixels(text)) ?? []), r: Math.max(70, beside(names.length - 1)), t: 90, b: 25 };
+  Plotly.newPlot(box, [{ type: "parcoords", dimensions, labelangle: -12, line: colour, unselected: { line: { color: "#bbb", opacity: 0.15 } } }], { margin }, CONFIG);
   box.on("plotly_restyle", () => {
     places.forEach((at, k) => {
-      const brushed = box.data[0].dimensions[k].constraintrange;
+      const brushed = box.data[0].dimensions[k].constraintrange, { foot } = axes[k];
       if (!brushed || !brushed.length) { ranges.delete(at); return; }
       const back = (v) => (logged(COLUMNS[at]) ? 10 ** v : v);
       const loose = (v, way) => v + way * Math.abs(v) * 1e-9;
       const parts = Array.isArray(brushed[0]) ? brushed : [brushed];
-      ranges.set(at, parts.map(([low, high]) => [loose(back(low), -1), loose(back(high), 1)]));
+      // from the foot on a range holds the designs without a number, too
+      ranges.set(at, parts.map(([low, high]) => (foot !== null && low <= foot ? [null, loose(back(high), 1), true] : [loose(back(low), -1), loose(back(high), 1)])));
     });
     changed("brush");
   });
   listeners.push((what) => {
     if (what !== "ranges") return;
     places.forEach((at, k) => {
-      const c = COLUMNS[at];
-      const finite = c.values.filter((v) => v !== null);
-      const on = (v) => (logged(c) ? Math.log10(v) : v);
-      const parts = (ranges.get(at) || []).map(([low, high]) => [on(low ?? Math.min(...finite)), on(high ?? Math.max(...finite))]);
+      const c = COLUMNS[at], { low, high, foot, floor } = axes[k];
+      const on = (v) => Math.max(floor, logged(c) ? Math.log10(Math.max(v, 0)) : v);
+      const parts = (ranges.get(at) || []).map(([least, greatest, none]) => [none ? foot : least === null ? low : on(least), greatest === null ? high : on(greatest)]);
       box.data[0].dimensions[k].constraintrange = parts.length > 1 ? parts : parts[0];
     });
     Plotly.redraw(box);
   });
-}
-
-// Names at the first axis stand to its left
-function room(at) {
-  return Math.max(70, 20 + 6.5 * Math.max(0, ...COLUMNS[at].labels.map((l) => Math.min(l.length, AXIS_LETTERS))));
 }
 
 function ticks(low, high) {
@@ -88,6 +104,15 @@ function ticks(low, high) {
     if (!tickvals.some((t) => Math.abs(t - end) < 0.06 * (high - low))) { tickvals.push(end); ticktext.push(Number((10 ** end).toPrecision(3)).toString()); }
   }
   return { tickvals, ticktext };
+}
+
+// Round numbers along an axis that is not logarithmic, and its ends
+function evenly(low, high) {
+  const rough = (high - low) / 4 || 1, power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((s) => s * power >= rough * (1 - 1e-9));
+  const inside = [...Array(6).keys()].map((k) => (Math.ceil(low / step) + k) * step).filter((v) => low + 0.4 * step < v && v < high - 0.4 * step);
+  const tickvals = low < high ? [low, ...inside, high] : [low];
+  return { tickvals, ticktext: tickvals.map(number) };
 }
 
 // Fields are made once and filled in later, so that whoever types in one keeps its place

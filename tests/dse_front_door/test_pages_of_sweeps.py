@@ -197,3 +197,41 @@ def test_shares_end_at_1_and_what_is_the_same_in_all_designs_has_no_axis(browser
         Select(b.find_element("id", "sweep-what")).select_by_visible_text(shown)
         low, high = b.execute_script("return document.getElementById('sweep')._fullLayout.yaxis.range")
         assert 0 <= low < high <= 1
+
+
+def test_a_design_without_one_number_is_a_line_through_the_foot_of_that_axis(browser: Any, tmp_path: Path):
+    """An infinite efficiency took the design out of the picture, and nothing said so."""
+    along = np.arange(4.0)
+    units = {"energy": "J", "time": "s", "efficiency": "1", "work": "1"}
+    numbers = [[0.0, 1.0, 2.0, np.nan], [3.0, 2.0, 1.0, np.nan], [np.inf, 5.0, 4.0, np.nan]]
+    numbers.append([np.inf, 1e-6, 1e6, np.nan])
+    made = xr.Dataset(
+        {n: ("x", v, {"units": u}) for (n, u), v in zip(units.items(), numbers, strict=True)}
+        | {"status": ("x", np.array([1, 1, 1, 3], np.int8))},
+        {"x": along},
+        {"objectives": json.dumps({"energy": "min"})},
+    )
+    b = opened(browser, page.save(Page("foot", table=page.of_dataset(made)), tmp_path / "foot.html"))
+    drawn = b.execute_script(
+        "return document.getElementById('parallel').data[0].dimensions.map((d) => [d.label, d.values, d])"
+    )
+    # three lines: the point without a design has none
+    assert [len(values) for _, values, _ in drawn] == [3] * 5
+    for _, values, axis in drawn[3:]:
+        foot = axis["tickvals"][axis["ticktext"].index("no number")]
+        assert values[0] == foot == axis["range"][0]
+        assert foot < min(values[1:])
+    assert "no number" in text(b, "parallel-note")
+    assert all("no number" not in axis.get("ticktext", ()) for _, _, axis in drawn[:3])
+
+    def left_by(brush: str) -> list[str]:
+        b.execute_script(f"Plotly.restyle('parallel', {{'dimensions[3].constraintrange': [[{brush}]]}}, [0])")
+        return [e.text for e in b.find_elements("css selector", "#designs tbody button")]
+
+    low, high = drawn[3][2]["range"]
+    assert left_by(f"[{low - 0.01}, {low + 0.01}]") == ["0"]
+    assert left_by(f"[3.9, {high}]") == ["1", "2"]
+    # a range that is typed in is one of numbers
+    b.execute_script("ranges.clear(); changed('ranges'); document.querySelectorAll('details')[0].open = true")
+    b.find_element("css selector", "input[aria-label='greatest efficiency']").send_keys("4.5\t")
+    assert [e.text for e in b.find_elements("css selector", "#designs tbody button")] == ["2"]
