@@ -24,9 +24,9 @@ function drawRates() {
 }
 
 function tornado(box, names, groups) {
-  const height = tall(box, 110 + (20 + 10 * groups.length) * names.length);
+  const height = tall(box, 110 + (20 + 10 * groups.length) * names.length), brief = apart(names, box.clientWidth < 600 ? TICK_LETTERS : LEGEND_LETTERS).map(plain);
   const colours = (values, k) => (groups.length > 1 ? PALETTE[k % PALETTE.length] : values.map((v) => (v < 0 ? PALETTE[0] : PALETTE[1])));
-  Plotly.react(box, groups.map((g, k) => ({ type: "bar", orientation: "h", name: g.name, y: names.map(plain), x: g.values,
+  Plotly.react(box, groups.map((g, k) => ({ type: "bar", orientation: "h", name: g.name, y: brief, x: g.values,
     marker: { color: colours(g.values, k), pattern: { shape: groups.length > 1 ? PATTERNS[k % PATTERNS.length] : g.values.map((v) => (v < 0 ? "" : "/")), fillmode: "overlay", solidity: 0.25, fgcolor: "#fff" } },
     hovertemplate: "%{y}: %{x:.4~g} %<extra></extra>" })),
   { height, margin: { l: 150, r: aside(height), t: 10, b: 45 }, xaxis: { title: { text: "% of the objective per % more", standoff: 12 }, automargin: true, nticks: 5, tickangle: 0, exponentformat: "e", zeroline: true, zerolinewidth: 1.5 },

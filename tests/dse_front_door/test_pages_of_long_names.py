@@ -1,12 +1,16 @@
 """Pages in a real browser where machines have long names: pictures keep their room, and names stay distinct."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import xarray as xr
 from long_names import ALIKE, LONG, energies_by_intensity, machine_files
 
 import dse
+from results.page import Page, Section, of_dataset, save
 
 TITLES = [*ALIKE, "Rack 7 \N{SLIGHTLY SMILING FACE} 50 % <b>bold</b> $x_1$"]
 SHOWN = "return document.getElementById('parallel').querySelectorAll('.axis').length > 2"
@@ -97,3 +101,56 @@ def test_names_along_an_axis_are_not_joined(browser: Any, machines: list[str], t
         WebDriverWait(browser, 30).until(lambda b, drawn=drawn: b.execute_script(drawn))
         modes.append(browser.execute_script(drawn)[0])
     assert modes == ["markers", "lines+markers"]
+
+
+# where a page is wider than its window something runs out of it
+WIDER = "return document.documentElement.scrollWidth - innerWidth"
+
+
+@pytest.mark.parametrize("wide", [400, 1300])
+def test_words_without_blanks_break_where_their_line_ends(browser: Any, tmp_path: Path, wide: int):
+    name = "without_blanks_" * 20
+    part = Section(name, [name], [(name, ["a", "b", "c"], [[name, "x", "y"]])])
+    facts = [(name, name), ("binding limits", "power " * 90)]
+    made = Page(name, facts, headline=name, first=[part], rates={name: 1.0, "time": -0.5})
+    file = save(made, tmp_path / "blanks.html")
+    window = {"width": wide, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
+    try:
+        browser.get(file.as_uri())
+        assert browser.execute_script(WIDER) <= 0
+        # a short name beside a long text is not broken
+        lines = browser.execute_script(
+            "return [...document.querySelectorAll('.facts th')].map((e) => { const all = document.createRange();"
+            "all.selectNodeContents(e); return all.getClientRects().length; })"
+        )
+        assert lines[1] == 1 < lines[0]
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+# of the names above parallel axes: where each begins and ends, and the same of the picture and of the window
+TITLES_ABOVE = """const at = (e) => { const r = e.getBoundingClientRect(); return [r.left, r.right]; };
+  return [[...document.querySelectorAll('#parallel .axis-title')].map(at), at(document.querySelector('#parallel'))]"""
+
+
+def test_long_names_of_parallel_axes_stay_inside_and_off_the_next_but_one(browser: Any, tmp_path: Path):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    along = np.arange(4.0)
+    long = [f"share of a region with a name that goes on and on and on, processor {k}" for k in "ab"]
+    made = xr.Dataset(
+        {n: ("x", along + k, {"units": "1"}) for k, n in enumerate([*long, *"cdef", "\u6f22\u5b57" * 30])}
+        | {"status": ("x", np.ones(4, np.int8))},
+        {"x": along},
+        {"objectives": json.dumps({"c": "min"})},
+    )
+    file = save(Page("names", table=of_dataset(made, long)), tmp_path / "axes.html")
+    browser.get(file.as_uri())
+    WebDriverWait(browser, 30).until(lambda b: b.execute_script(SHOWN))
+    titles, (left, right) = browser.execute_script(TITLES_ABOVE)
+    assert len(titles) == 8
+    for (_, end), (start, _) in zip(titles, titles[2:], strict=False):
+        assert end < start
+    assert min(start for start, _ in titles) >= left
+    assert max(end for _, end in titles) <= right
