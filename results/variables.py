@@ -42,6 +42,8 @@ ENDS = ("low", "high")
 """Of the interval of an estimate."""
 SHOWN_NAMES = "shown_names"
 """Attribute of an axis or a choice of machines: how people are shown those that are files, by their paths (JSON)."""
+CROSSINGS_AT = "crossings_at"
+"""Attribute of curves along a number: where their order changes."""
 COLUMNS, TABLE = "columns", "table"
 """Attributes of an axis of rows: the coordinates that say what stands in them (JSON), and the name of their table."""
 NUMBER = "decided_number"

@@ -23,7 +23,7 @@ from results.page.insides import Insides, rounded
 from results.page.insides import of_dataset as insides_of
 from results.telling import sizes
 from results.telling.limits import sides_as_one
-from results.variables import ENDS, LIMIT_UNITS
+from results.variables import CROSSINGS_AT, ENDS, LIMIT_UNITS
 from scenarios.uncertainty.chances import AXIS
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ class Table:
     words of every point; ``limits``: of every point the limits that bind, or that conflict where nothing is feasible.
     ``places``: of fronts where each lies among the points; ``trials``: how a sampler's front grew. ``left_out``: how
     many points of the dataset are not here; ``insides``: what the designs consist of; ``rows``: of each axis of rows
-    the columns that say what stands in them.
+    the columns that say what stands in them. ``crossings``: of an axis the places where curves along it change their
+    order, in the unit of its column.
     """
 
     kind: str
@@ -80,6 +81,7 @@ class Table:
     senses: Mapping[str, bool] = field(default_factory=dict)
     insides: Insides = field(default_factory=Insides)
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    crossings: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = MOST_PAGE_POINTS) -> Table:
@@ -110,7 +112,18 @@ def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = M
         senses=goals,
         insides=insides_of(thin, kept),
         rows={d: tuple(found) for d in dims if (found := flat.of_rows(thin, d))},
+        crossings=_crossings(thin, dims),
     )
+
+
+def _crossings(dataset: xr.Dataset, dims: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """Return where curves along the one axis of numbers change their order, by the name of that axis."""
+    places = np.atleast_1d(np.asarray(dataset.attrs.get(CROSSINGS_AT, ()), float))
+    numbers = [d for d in dims if d in dataset.coords and not axes.is_text(dataset[d])]
+    if not places.size or len(numbers) != 1:
+        return {}
+    factor, _ = _short_prefix(dataset[numbers[0]].values.astype(float), dataset[numbers[0]])
+    return {numbers[0]: tuple((places * factor).tolist())}
 
 
 def _number_of_points(dataset: xr.Dataset) -> int:

@@ -1,6 +1,10 @@
 "use strict";
-// A sweep: one quantity over one or two of its axes, a slider for each of the others.
-const BOTTOM = 0.03;  // where in a picture of a line marks stand of points without a number
+// A sweep: one quantity along one of its axes, as a line or as one line for each name of a second axis, or as a map over
+// two axes; a slider for each of the others.
+const BOTTOM = 0.03, ABOVE = 0.035;  // where in a picture of lines marks stand of points without a number: of the first line, and of each next one above it
+const MOST_NAMES = 8;  // lines in one picture
+const MARKS = ["x-thin-open", "cross-thin-open", "asterisk-open", "hash-open", "y-up-open"];
+const MARKS_ON_CELLS = ["x", "cross", "star-diamond", "hourglass", "triangle-down"];
 function startSweep() {
   const names = Object.keys(D.dims), sizes = Object.values(D.dims);
   // of an axis of rows (worlds, lines of a table) a line is drawn over a number in them, a map over their place
@@ -11,11 +15,17 @@ function startSweep() {
   // of rows (worlds, lines of a table) neighbours are not alike: numbers are drawn against each other first
   const rowed = (k) => Number(names[k] in D.rows && sizes.some((n, m) => n > 1 && !(names[m] in D.rows)));
   const longest = names.map((_, k) => k).sort((a, b) => rowed(a) - rowed(b) || sizes[b] - sizes[a]);
+  const labelled = (k) => !(names[k] in D.rows) && COLUMNS.find((c) => c.role === "axis" && c.name === names[k]).labels.length > 0;
+  const listable = (k) => labelled(k) && sizes[k] > 1 && sizes[k] <= MOST_NAMES;
   const choose = { what: things.find((at) => COLUMNS[at].role === "objective") ?? things[0], x: longest[0],
-    y: sizes[longest[1]] > 1 ? longest[1] : -1, at: sizes.map(() => 0) };
+    y: sizes[longest[1]] > 1 ? longest[1] : -1, each: -1, at: sizes.map(() => 0) };
+  // names have no order and no distances: over numbers each of a few has a line of its own
+  const [listed, along] = [longest.slice(0, 2).find(listable), longest.slice(0, 2).find((k) => sizes[k] > 1 && !labelled(k) && !(names[k] in D.rows))];
+  if (listed !== undefined && along !== undefined) Object.assign(choose, { x: along, y: -1, each: listed });
+  const other = () => (choose.y < 0 ? choose.each : choose.y);
   const box = document.getElementById("sweep");
   const index = (at, k) => Math.floor(at / stride[k]) % sizes[k];
-  const onSlice = (at) => names.every((_, k) => k === choose.x || k === choose.y || index(at, k) === choose.at[k]);
+  const onSlice = (at) => names.every((_, k) => k === choose.x || k === other() || index(at, k) === choose.at[k]);
   const point = (place) => place.reduce((sum, i, k) => sum + i * stride[k], 0);
   const named = (c, at) => (c.labels.length && c.values[at] !== null ? plain(c.brief[c.values[at]]) : c.values[at]);
   const coordinate = (k, i) => { const c = axisOf(k); const at = point(choose.at.map((_, m) => (m === k ? i : 0))); return named(c, at); };
@@ -25,9 +35,9 @@ function startSweep() {
   function controls() {
     const every = names.map((name, k) => [k, D.rows[name] ? plain(name) : title(axisOf(k))]).filter(([k]) => sizes[k] > 1 || k === choose.x);
     const made = [asked("sweep-what", "shown", things.map((at) => [at, title(COLUMNS[at])]), choose.what, (v) => { choose.what = v; }),
-      asked("sweep-x", "across", every, choose.x, (v) => { if (v === choose.y) choose.y = choose.x; choose.x = v; })];
-    if (every.length > 1) made.push(asked("sweep-y", "up", [[-1, "(nothing: a line)"], ...every], choose.y,
-      (v) => { if (v === choose.x) choose.x = choose.y < 0 ? choose.x : choose.y; choose.y = v === choose.x ? -1 : v; }));
+      asked("sweep-x", "across", every, choose.x, across)];
+    const each = every.filter(([k]) => k !== choose.x && listable(k)).map(([k, text]) => [-2 - k, `one line for each: ${text}`]);
+    if (every.length > 1) made.push(asked("sweep-y", "up", [[-1, "(nothing: a line)"], ...each, ...every], choose.y < 0 && choose.each >= 0 ? -2 - choose.each : choose.y, up));
     const rows = D.rows[names[choose.x]];
     if (rows && choose.y < 0) {
       const listed = [...rows, names[choose.x]];
@@ -35,7 +45,7 @@ function startSweep() {
         listed.indexOf(by[choose.x]), (n) => { by[choose.x] = listed[n]; }));
     }
     names.forEach((name, k) => {
-      if (k === choose.x || k === choose.y) return;
+      if (k === choose.x || k === other()) return;
       const told = make("output", {}, said(k));
       if (sizes[k] === 1) { made.push(make("span", {}, `${axisOf(k).label} `, told)); return; }
       made.push(make("label", {}, `${axisOf(k).label} `, make("input", { type: "range", min: 0, max: sizes[k] - 1, step: 1, value: choose.at[k],
@@ -44,30 +54,63 @@ function startSweep() {
     document.getElementById("sweep-controls").replaceChildren(...made);
   }
 
+  function across(k) {
+    if (k === choose.y) choose.y = choose.x;
+    if (k === choose.each) choose.each = listable(choose.x) ? choose.x : -1;
+    choose.x = k;
+  }
+
+  // An axis for a map; -1: none, a line; -2 - k: one line for each name of axis k
+  function up(v) {
+    const before = other();
+    if (v === choose.x) choose.x = before < 0 ? v : before;
+    choose.y = v < 0 || v === choose.x ? -1 : v;
+    choose.each = v < -1 ? -2 - v : -1;
+  }
+
   function said(k) {
     const c = axisOf(k);
     return `${shown(c, point(choose.at.map((_, m) => (m === k ? choose.at[k] : 0))))} ${c.unit}`.trim();
   }
 
   function cell(i, j) {
-    return point(choose.at.map((v, k) => (k === choose.x ? i : k === choose.y ? j : v)));
+    return point(choose.at.map((v, k) => (k === choose.x ? i : k === other() ? j : v)));
   }
 
   const axis = (k) => { const c = axisOf(k); return { title: { text: plain(title(c)) }, automargin: true, ...numbers(c) }; };
   const count = (k) => (k < 0 ? 1 : sizes[k]);
 
+  // of the lines: names, and what a point is drawn as
+  const lineNames = () => { const c = axisOf(choose.each); return apart([...Array(count(choose.each)).keys()].map((j) => c.labels[c.values[cell(0, j)]]), LEGEND_LETTERS); };
+  const colour = (j) => PALETTE[j % PALETTE.length];
+  const symbol = (at, j) => (choose.each < 0 ? SYMBOLS[status(at) === "feasible" ? "feasible" : "optimal"] : `${SHAPES[j]}${status(at) === "feasible" ? "-open" : ""}`);
+
+  // What is said of a point that has no number, or that breaks limits
+  function trouble(at) {
+    const without = COLUMNS[choose.what].values[at] === null;
+    if (answered(at)) return without ? "no such number" : "";
+    const broken = status(at) === "infeasible" ? limits(at).map((name) => name.replace(/ \(feasible at .*/, "")).join(", ") : "";
+    return broken ? `${without ? "no design" : "infeasible"}: ${broken}` : status(at);
+  }
+
   function marks() {
-    const groups = new Map();
-    for (let i = 0; i < count(choose.x); i++) for (let j = 0; j < count(choose.y); j++) {
-      const at = cell(i, j);
-      if (COLUMNS[choose.what].values[at] !== null) continue;
-      const told = status(at) === "infeasible" && limits(at).length ? `no design: ${limits(at).map((name) => name.replace(/ \(feasible at .*/, "")).join(", ")}` : answered(at) ? "no such number" : status(at);
-      if (!groups.has(told)) groups.set(told, []);
-      groups.get(told).push([i, j, at]);
+    const groups = new Map(), c = COLUMNS[choose.what], flat = choose.y < 0, many = choose.each >= 0 ? lineNames() : [];
+    for (let i = 0; i < count(choose.x); i++) for (let j = 0; j < count(other()); j++) {
+      const at = cell(i, j), told = trouble(at), there = c.values[at] !== null;
+      if (!told || (there && !kept(at))) continue;
+      const key = `${told} ${there}`;
+      if (!groups.has(key)) groups.set(key, { told, there, list: [] });
+      groups.get(key).list.push([i, j, at]);
     }
-    return [...groups].map(([told, list], n) => ({ type: "scatter", mode: "markers", name: plain(told), x: list.map((p) => coordinate(choose.x, p[0])),
-      ...(choose.y < 0 ? { y: list.map(() => BOTTOM), yaxis: "y2" } : { y: list.map((p) => coordinate(choose.y, p[1])) }), customdata: list.map((p) => p[2]), hovertemplate: `${template(told)}<extra></extra>`,
-      marker: { symbol: ["x-thin-open", "cross-thin-open", "asterisk-open", "hash-open", "y-up-open"][n % 5], size: 8, color: "#57606a" } }));
+    const found = [...groups.values()].map(({ told, there, list }, n) => ({ type: "scatter", mode: "markers", name: plain(told), x: list.map((p) => coordinate(choose.x, p[0])), customdata: list.map((p) => p[2]),
+      ...(!flat ? { y: list.map((p) => coordinate(choose.y, p[1])) } : there ? { y: list.map((p) => named(c, p[2])) } : { y: list.map((p) => BOTTOM + ABOVE * p[1]), yaxis: "y2" }),
+      text: list.map((p) => plain(many[p[1]] ?? "")), hovertemplate: `${template(told)}<extra>%{text}</extra>`,
+      marker: there && !flat ? { symbol: MARKS_ON_CELLS[n % MARKS_ON_CELLS.length], size: 10, color: "#fff", line: { color: "#000", width: 1 } }
+        : { symbol: MARKS[n % MARKS.length], ...(there ? { size: 11, color: "#1b1f24" } : { size: 8, color: many.length ? list.map((p) => colour(p[1])) : "#57606a" }) } }));
+    const unproved = flat && [...Array(count(choose.x) * count(other())).keys()].map((n) => cell(n % count(choose.x), Math.floor(n / count(choose.x)))).some((at) => status(at) === "feasible" && kept(at) && c.values[at] !== null);
+    // these are marks of the lines themselves
+    if (unproved) found.push({ type: "scatter", mode: "markers", name: many.length ? "hollow: feasible, not proved optimal" : "feasible, not proved optimal", x: [null], y: [null], hoverinfo: "skip", marker: { symbol: many.length ? "circle-open" : SYMBOLS.feasible, color: colour(0), size: 7 } });
+    return found;
   }
 
   function map(c) {
@@ -82,23 +125,30 @@ function startSweep() {
       hovertemplate: "%{text}<extra></extra>" };
   }
 
-  function line(c) {
+  function line(c, j, name) {
     const places = [...Array(count(choose.x)).keys()];
-    const values = places.map((i) => (kept(cell(i, 0)) ? c.values[cell(i, 0)] : null));
+    const values = places.map((i) => (kept(cell(i, j)) ? c.values[cell(i, j)] : null));
     // the legend shows the first mark, which is to be one that is drawn
-    const symbols = places.map((i) => SYMBOLS[status(cell(i, 0))] || "circle"), first = symbols.find((_, i) => values[i] !== null);
-    return { type: "scatter", mode: D.rows[names[choose.x]] || axisOf(choose.x).labels.length ? "markers" : "lines+markers", name: plain(c.label), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.brief[v]))) : values,
-      customdata: places.map((i) => cell(i, 0)), line: { color: PALETTE[0] }, connectgaps: false, hovertemplate: "%{y}<extra></extra>",
-      showlegend: first !== undefined, marker: { symbol: symbols.map((s, i) => (values[i] === null ? first : s)), size: 7 } };
+    const symbols = places.map((i) => symbol(cell(i, j), j)), first = symbols.find((_, i) => values[i] !== null);
+    return { type: "scatter", mode: D.rows[names[choose.x]] || axisOf(choose.x).labels.length ? "markers" : "lines+markers", name: plain(name), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.brief[v]))) : values,
+      customdata: places.map((i) => cell(i, j)), line: { color: colour(j) }, connectgaps: false, hovertemplate: `%{y}<extra>${choose.each < 0 ? "" : plain(name)}</extra>`,
+      showlegend: choose.each >= 0 || first !== undefined, marker: { symbol: symbols.map((s, i) => (values[i] === null ? first ?? s : s)), size: 7 } };
+  }
+
+  // Where the order of the lines changes
+  function crossings(c) {
+    const places = D.crossings[names[choose.x]] ?? [];
+    if (choose.each < 0 || c.role !== "objective" || !places.length) return [];
+    return [{ type: "scatter", mode: "lines", name: "the order changes", x: places.flatMap((x) => [x, x, null]), y: places.flatMap(() => [0, 1, null]), yaxis: "y2", hoverinfo: "skip", line: { color: "#57606a", width: 1, dash: "dash" } }];
   }
 
   // Of designs that are decided before the worlds are known: how the objective is spread over fresh samples
-  function fan(c) {
+  function fan(c, j) {
     const [low, high] = ["fresh_q05", "fresh_q95"].map((name) => COLUMNS.find((o) => o.name === name && o.unit === c.unit));
     if (c.role !== "objective" || !low || !high || D.rows[names[choose.x]]) return [];
-    const places = [...Array(count(choose.x)).keys()].filter((i) => low.values[cell(i, 0)] !== null);
-    const ends = (o) => places.map((i) => o.values[cell(i, 0)]), x = places.map((i) => coordinate(choose.x, i));
-    return [{ type: "scatter", mode: "lines", name: "90 % of fresh samples", x: [...x, ...x.toReversed()], y: [...ends(low), ...ends(high).toReversed()], fill: "toself", hoverinfo: "skip", line: { width: 0 }, fillcolor: `${PALETTE[0]}2e` }];
+    const places = [...Array(count(choose.x)).keys()].filter((i) => low.values[cell(i, j)] !== null);
+    const ends = (o) => places.map((i) => o.values[cell(i, j)]), x = places.map((i) => coordinate(choose.x, i));
+    return [{ type: "scatter", mode: "lines", name: "90 % of fresh samples", showlegend: j === 0, x: [...x, ...x.toReversed()], y: [...ends(low), ...ends(high).toReversed()], fill: "toself", hoverinfo: "skip", line: { width: 0, color: colour(j) }, fillcolor: `${colour(j)}2e` }];
   }
 
   function stars() {
@@ -114,23 +164,24 @@ function startSweep() {
     const x = coordinate(choose.x, index(i, choose.x)), v = named(COLUMNS[choose.what], i);
     if (!onSlice(i) || !kept(i)) return null;
     if (choose.y >= 0) return [x, coordinate(choose.y, index(i, choose.y))];
-    return v === null ? [x, BOTTOM, "yaxis2"] : [x, v];
+    return v === null ? [x, BOTTOM + (choose.each < 0 ? 0 : ABOVE * index(i, choose.each)), "yaxis2"] : [x, v];
   }
 
   function draw() {
     const c = COLUMNS[choose.what];
-    const flat = choose.y < 0, main = flat ? line(c) : map(c);
-    const bare = main.showlegend === false;  // an axis without numbers
-    const up = flat ? { title: { text: plain(title(c)) }, automargin: true, ...numbers(c), showticklabels: !bare, showgrid: !bare, zeroline: !bare } : { ...axis(choose.y), automargin: true };
-    const without = marks();
-    Plotly.react(box, [...(flat ? fan(c) : []), main, ...without, stars()],
-      { xaxis: axis(choose.x), yaxis: up, ...(flat ? { yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } } : {}), hovermode: "closest", showlegend: true, margin: { l: 70, r: 45, t: 40, b: 55 }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.12 }, plot_bgcolor: flat ? "#fff" : "#eceff1" }, CONFIG);
+    const flat = choose.y < 0, lines = !flat ? [] : choose.each < 0 ? [c.label] : lineNames();
+    const main = flat ? lines.map((name, j) => line(c, j, name)) : [map(c)];
+    const bare = flat && main.every((one) => one.y.every((v) => v === null));  // an axis without numbers
+    const vertical = flat ? { title: { text: plain(title(c)) }, automargin: true, ...numbers(c), showticklabels: !bare, showgrid: !bare, zeroline: !bare } : axis(choose.y);
+    Plotly.react(box, [...lines.flatMap((_, j) => fan(c, j)), ...main, ...marks(), ...(flat ? crossings(c) : []), stars()],
+      { xaxis: axis(choose.x), yaxis: vertical, ...(flat ? { yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } } : {}), hovermode: "closest", showlegend: true, margin: { l: 70, r: 45, t: flat ? 10 : 40, b: 55 }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, plot_bgcolor: flat ? "#fff" : "#eceff1" }, CONFIG);
   }
+
   controls();
   draw();
   live(box, () => {
     const found = [];
-    for (let j = 0; j < count(choose.y); j++) for (let i = 0; i < count(choose.x); i++) found.push(cell(i, j));
+    for (let j = 0; j < count(other()); j++) for (let i = 0; i < count(choose.x); i++) found.push(cell(i, j));
     return found.filter(kept);
   });
   listeners.push((what) => { if (what !== "current") draw(); });

@@ -12,7 +12,7 @@ from dse.quantities import show
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
-from results.variables import SHOWN_NAMES
+from results.variables import CROSSINGS_AT, SHOWN_NAMES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -234,7 +234,7 @@ class Curve:
         about = {
             "title": title,
             "crossings": "\n".join(places),
-            "crossings_at": [c.at for c in self.crossings],
+            CROSSINGS_AT: [c.at for c in self.crossings],
         }
         return xr.Dataset(
             found,

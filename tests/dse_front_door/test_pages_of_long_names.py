@@ -38,10 +38,11 @@ def page(machines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_map_keeps_its_room_beside_long_names_and_its_scale_stands_below_the_buttons(
     browser: Any, page: Path
 ):
-    from selenium.webdriver.support.ui import WebDriverWait
+    from selenium.webdriver.support.ui import Select, WebDriverWait
 
     browser.get(page.as_uri())
     WebDriverWait(browser, 30).until(lambda b: b.execute_script(SHOWN))
+    Select(browser.find_element("id", "sweep-y")).select_by_visible_text("platform")
     whole, mapped, ticks, bar, buttons = browser.execute_script(PLACES)
     assert mapped["width"] > 0.5 * whole["width"]
     assert len({name for name, _ in ticks}) == 3
