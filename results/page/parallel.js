@@ -2,8 +2,8 @@
 // Parallel coordinates and the fields beside them: both narrow down the designs of every picture and table.
 
 const MOST_LINES = 3000;
-const AXIS_LETTERS = 20;  // between two axes
-const NAME_LETTERS = 26, CLOSE_NAME_LETTERS = 20;  // above an axis, where the next one is a hundred pixels away and where it is nearer
+// of names along an axis and of names above it: where the next axis is a hundred pixels away, and where it is nearer
+const AXIS_LETTERS = [20, 10], NAME_LETTERS = [26, 20];
 const NO_NUMBER = "no number";
 
 // The axes that parallel coordinates have room for; one on which all designs stand at one place tells none from another
@@ -31,7 +31,7 @@ function startParallel() {
 
 // One of the parallel axes, as these designs need it: where its numbers begin and end, and below them its foot, at which
 // lines of designs go by that have no number here (null: all of them have one)
-function upright(c, designs) {
+function upright(c, designs, letters) {
   const values = along(c), there = designs.map((i) => values[i]).filter(Number.isFinite);
   const [low, high] = [Math.min(...there), Math.max(...there)], span = high - low || Math.abs(high) || 1;
   const foot = there.length < designs.length ? low - 0.15 * span : null;
@@ -40,7 +40,7 @@ function upright(c, designs) {
   if (c.labels.length) {
     // these are written as text and not as markup; an axis ends where its designs do, and a name beyond its end would be written over its title
     tickvals = c.labels.map((_, k) => k).filter((k) => low <= k && k <= high);
-    ticktext = apart(c.labels, AXIS_LETTERS).filter((_, k) => low <= k && k <= high);
+    ticktext = apart(c.labels, letters).filter((_, k) => low <= k && k <= high);
   } else if (logged(c)) ({ tickvals, ticktext } = ticks(low, high));
   else if (foot !== null) ({ tickvals, ticktext } = evenly(low, high));
   if (foot !== null) [tickvals, ticktext] = [[foot, ...tickvals], [NO_NUMBER, ...ticktext]];
@@ -60,13 +60,14 @@ function drawParallel(places) {
   // also points that only break limits have numbers to draw; of those without a design nothing is there
   const all = [...Array(POINTS).keys()].filter((i) => answered(i) || places.some((at) => COLUMNS[at].role !== "axis" && COLUMNS[at].values[i] !== null));
   const step = Math.ceil(all.length / MOST_LINES), designs = all.filter((_, k) => k % step === 0);
-  const axes = places.map((at) => upright(COLUMNS[at], designs));
+  const close = Number(box.clientWidth < 100 * (places.length + 1));
+  const axes = places.map((at, k) => upright(COLUMNS[at], designs, AXIS_LETTERS[k && close]));
   const said = step > 1 ? [`One design in ${step} is drawn here; ranges narrow down all of them.`] : [];
   if (axes.some(({ foot }) => foot !== null)) said.push(`Lines through “${NO_NUMBER}” at the foot of an axis are of designs without that number.`);
   document.getElementById("parallel-note").textContent = said.join(" ");
-  const names = apart(places.map((at) => title(COLUMNS[at])), box.clientWidth > 100 * (places.length + 1) ? NAME_LETTERS : CLOSE_NAME_LETTERS);
+  const names = apart(places.map((at) => title(COLUMNS[at])), NAME_LETTERS[close]);
   const dimensions = axes.map(({ low, high, foot, at, ticks }, k) => ({ label: plain(names[k]), values: designs.map(at), ...ticks, ...((foot ?? low) < high ? { range: [foot ?? low, high] } : {}) }));
-  const first = COLUMNS.find((c) => c.role === "objective" && !c.labels.length), scale = first && upright(first, designs);
+  const first = COLUMNS.find((c) => c.role === "objective" && !c.labels.length), scale = first && upright(first, designs, 0);
   const colour = scale ? { color: designs.map((i) => Math.max(scale.at(i), scale.low)), colorscale: "Cividis" } : { color: "#0b5cad" };
   // names of axes stand with their middle above them, names along the first one to its left
   const beside = (k) => 12 + 0.5 * pixels(names[k]);
