@@ -96,7 +96,7 @@ function startFront() {
     return dominated && dominated.values[i] === 1 ? `${shape}-open` : shape;
   }
 
-  const width = (place) => (place.width === null ? "" : ` (at most ${Number((100 * place.width).toPrecision(2))} % wide)`);
+  const width = (place) => (place.width === null ? "" : ` (at most ${percent(place.width)} wide)`);
 
   function curves(list, turned) {
     const xs = list.flatMap(([x]) => [...x, null]), ys = list.flatMap(([, y]) => [...y, null]);
@@ -115,7 +115,7 @@ function startFront() {
     const widths = drawn.map((p) => p.width).filter((w) => w !== null);
     const said = [];
     if (widths.length && Math.max(...widths) === 0) said.push("The front is known exactly, between the designs as well.");
-    else if (widths.length) said.push(`Between the designs the front lies inside the shaded area, which is at most ${Number((100 * Math.max(...widths)).toPrecision(2))} % wide; proof: ${drawn.find((p) => p.proof).proof}.`);
+    else if (widths.length) said.push(`Between the designs the front lies inside the shaded area, which is at most ${percent(Math.max(...widths))} wide; proof: ${drawn.find((p) => p.proof).proof}.`);
     const unproved = drawn.flatMap(members).filter((i) => status(i) === "feasible").length;
     if (unproved) said.push(`${several ? `${unproved} designs` : "Diamonds"}: feasible, not proved optimal.`);
     if (dominated) said.push("Hollow: a design of another front is at least as good in all objectives and better in one.");

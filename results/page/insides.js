@@ -38,7 +38,8 @@ function drawSums(choose) {
   const sum = INSIDES.sums[choose.sum];
   const shownDesigns = designs().filter((i) => Object.values(sum.parts)[0][i] !== null);
   const total = (i) => Object.values(sum.parts).reduce((s, v) => s + (v[i] || 0), 0);
-  const scale = (i) => (choose.share ? 100 / total(i) : 1);
+  // nothing has no shares
+  const scale = (i) => (!choose.share ? 1 : total(i) ? 100 / total(i) : 0);
   const unit = choose.share ? "%" : sum.unit;
   const up = shownDesigns.map(nameOf);
   const height = tall(box, 145 + 35 * Math.max(shownDesigns.length, 1));
@@ -46,10 +47,10 @@ function drawSums(choose) {
     x: shownDesigns.map((i) => values[i] * scale(i)), customdata: POINTS ? shownDesigns : [],
     marker: { color: PALETTE[k % PALETTE.length], line: { color: "#fff", width: 1 }, pattern: { shape: PATTERNS[k % PATTERNS.length], fillmode: "overlay", solidity: 0.2, fgcolor: "#fff" } },
     hovertemplate: `%{y}<br>${template(name)}: %{x:.4~g} ${template(unit)}<extra></extra>` })),
-  { height, barmode: "relative", margin: { l: 90, r: aside(height), t: 10, b: 45 }, xaxis: { title: { text: plain(`${sum.title.split(" by ")[0]}${unit ? ` (${unit})` : ""}`) }, exponentformat: "none" },
+  { height, barmode: "relative", margin: { l: 90, r: aside(height), t: 10, b: 45 }, xaxis: { title: { text: plain(`${sum.title.split(" by ")[0]}${unit ? ` (${unit})` : ""}`) }, exponentformat: "none", tickformat: "~g" },
     yaxis: { autorange: "reversed", type: "category" }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", traceorder: "normal" } }, CONFIG);
   const heads = ["part", ...shownDesigns.map(nameOf)];
-  const rows = Object.entries(sum.parts).map(([name, values]) => [name, ...shownDesigns.map((i) => `${number(values[i])} ${sum.unit} (${Number((100 * values[i] / total(i)).toPrecision(3))} %)`)]);
+  const rows = Object.entries(sum.parts).map(([name, values]) => [name, ...shownDesigns.map((i) => `${number(values[i])} ${sum.unit}${total(i) ? ` (${Number((100 * values[i] / total(i)).toPrecision(3))} %)` : ""}`)]);
   behind(document.getElementById("sums-table"), `${sum.title}, as a table`, heads, rows);
 }
 
@@ -85,9 +86,14 @@ function drawDesignRates() {
   const names = Object.keys(INSIDES.rates).filter((n) => all.some((i) => INSIDES.rates[n][i]));
   const reach = (n) => Math.max(...all.map((i) => Math.abs(INSIDES.rates[n][i] || 0)));
   names.sort((a, b) => reach(a) - reach(b));
+  const at = all.map(nameOf).join(", "), known = all.some((i) => Object.values(INSIDES.rates).some((values) => values[i] !== null));
+  document.getElementById("design-rates-note").textContent = names.length ? `At ${at}.` : known ? `At ${at} the objective is not sensitive to any limit.` : `At ${at} no sensitivity is known.`;
+  const table = document.getElementById("design-rates-table");
+  // axes without a bar would say something
+  box.hidden = table.hidden = !names.length;
+  if (!names.length) return;
   tornado(box, names, all.map((i) => ({ name: nameOf(i), values: names.map((n) => INSIDES.rates[n][i] || 0) })));
-  document.getElementById("design-rates-note").textContent = names.length ? `At ${all.map(nameOf).join(", ")}.` : `At ${all.map(nameOf).join(", ")} the objective is not sensitive to any limit.`;
-  behind(document.getElementById("design-rates-table"), "The same as a table", ["limit", ...all.map(nameOf)], names.map((n) => [n, ...all.map((i) => `${number(INSIDES.rates[n][i] || 0)} %`)]));
+  behind(table, "The same as a table", ["limit", ...all.map(nameOf)], names.map((n) => [n, ...all.map((i) => `${number(INSIDES.rates[n][i] || 0)} %`)]));
 }
 
 function drawTrials() {

@@ -72,6 +72,9 @@ function number(v) {
   return a !== 0 && (a >= 1e6 || a < 1e-3) ? v.toExponential(4).replace(/\.?0+e/, "e") : String(Number(v.toPrecision(6)));
 }
 
+// The width of what encloses a front: two digits, from 100 % on without decimals
+const percent = (width) => `${Number(100 * width < 99.5 ? (100 * width).toPrecision(2) : (100 * width).toFixed(0))} %`;
+
 function shown(c, i) {
   const v = c.values[i];
   if (v === null || v === undefined) return "–";
