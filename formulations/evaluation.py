@@ -52,10 +52,16 @@ def metrics(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
                 found[name] = found[name] * x[STRETCH.name] ** power
         found |= economics.again(found)
         found |= composed.recomputed(question.model, {**question.given, **run, **found})
-    halved = [d for d in question.decide if d.base is not None]
-    if halved:
-        found["halvings"] = arithmetic.log2(math.prod((d.base / x[d.name] for d in halved), start=1.0))
+    if any(d.base is not None for d in question.decide):
+        found[HALVINGS.name] = halvings(question, x)
     return found
+
+
+def halvings(question: Question, x: Mapping[str, Any]) -> Any:
+    """How often the decided machine parameters are halved at ``x``, in all."""
+    return arithmetic.log2(
+        math.prod((d.base / x[d.name] for d in question.decide if d.base is not None), start=1.0)
+    )
 
 
 def unraised(question: Question) -> Question:

@@ -224,13 +224,13 @@ def uncertainty(
     Each sample has its own certified optimum, as if all numbers were known before the design is chosen. The result has
     quantiles and means of objective, decided numbers and metrics, the shares of samples in which each limit binds and
     each choice wins, and the share without a design. A fixed design is evaluated in every sample too: how often it
-    breaks a limit, and its loss against the optimum. ``design``: this design, as values by name or a solution; None:
-    the optimum with every number at its nominal value. ``samples``: the number of samples, in place of the file's.
-    ``store``: a Zarr store of the samples, which is continued, and extended if it holds fewer. ``client`` to
-    ``patience`` as in ``sweep``. The answers themselves are ``Worlds.samples``.
+    breaks a limit, bounds among them, and its loss against the optimum. ``design``: this design, as values by name
+    (SI, or text with a unit) or a solution; None: the optimum with every number at its nominal value. ``samples``: the
+    number of samples, in place of the file's. ``store``: a Zarr store of the samples, which is continued, and extended
+    if it holds fewer. ``client`` to ``patience`` as in ``sweep``. The answers themselves are ``Worlds.samples``.
 
-    Raises ScenarioError if nothing is uncertain, axes are swept, or there are several objectives; StoreError and
-    WorkersLost as ``sweep`` does.
+    Raises ScenarioError if nothing is uncertain, axes are swept, there are several objectives, or the design has a
+    value that cannot be decided; StoreError and WorkersLost as ``sweep`` does.
     """
     from dse.uncertain import uncertainties
     from results.solution import Solution

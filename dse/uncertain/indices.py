@@ -59,10 +59,11 @@ def matters(
     cube = indices.matrices(count, len(uncertain.marginals), seed).reshape(-1, len(uncertain.marginals))
     values = {path: m.quantile(cube[:, i]) for i, (path, m) in enumerate(uncertain.marginals.items())}
     there = at_samples(asked, values, f"Saltelli's samples: {count} rows, seed {seed}")
-    if design is None:
+    fixed = None if design is None else fixed_designs.checked(scenarios.grid(there), design, asked.file)
+    if fixed is None:
         found = sweeps.sweep(there, None, client, workers, progress, patience=patience)
     else:
-        found = fixed_designs.evaluated(scenarios.grid(there), design)
+        found = fixed_designs.evaluated(scenarios.grid(there), fixed)
     names = tuple(uncertain.marginals)
     each = list(_indices(found, names, count, judged=design is None))
     good = _good(found, judged=design is None).reshape(len(names) + 2, count).all(0)
@@ -93,13 +94,14 @@ def _independent(asked: Scenario) -> Uncertain:
 
 
 def _power_of_two(asked: Scenario, rows: int) -> int:
-    if rows < FEWEST_ROWS or rows & (rows - 1):
-        wrong = f"{rows} rows of samples cannot be used for indices"
-        least = max(FEWEST_ROWS, 1 << (max(rows, 1) - 1).bit_length())
+    count = worlds.counted(asked, "indices", rows)
+    if count < FEWEST_ROWS or count & (count - 1):
+        wrong = f"{count} rows of samples cannot be used for indices"
+        least = max(FEWEST_ROWS, 1 << (count - 1).bit_length())
         raise ScenarioError.of(
             asked.file, "indices", wrong, f"write a power of two, {FEWEST_ROWS} at least: {least}"
         )
-    return rows
+    return count
 
 
 def _good(found: xr.Dataset, *, judged: bool) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from solvers.answer import answer
 if TYPE_CHECKING:
     from dse.sweeping.points.fixed_designs import Design
     from dse.system.progress import Report
+    from scenarios.sweep.grids import Grid
 
 NOMINAL = "the optimum with every number at its nominal value"
 DECIDED = "the one that the file asks for, decided before the samples are known"
@@ -40,10 +40,12 @@ def uncertainty(
     """Answer a question in every world and say how the answers are distributed; see ``dse.uncertainty``."""
     _askable(asked)
     there = worlds.in_worlds(asked, samples)
+    # what cannot be a design is refused before all samples are answered
+    given = None if design is None else fixed_designs.checked(scenarios.grid(there), design, asked.file)
     dataset = sweeps.sweep(
         there, store, client, workers, progress, patience=patience, extend=store is not None
     )
-    fixed, why_not = _fixed_in_worlds(asked, there, design)
+    fixed, why_not = _fixed_in_worlds(asked, there, given)
     return summarised(dataset, fixed, (*_decided_now_notes(asked), *why_not))
 
 
@@ -71,7 +73,7 @@ def _decided_now_notes(asked: Scenario) -> tuple[str, ...]:
 
 
 def _fixed_in_worlds(
-    asked: Scenario, there: Scenario, design: Mapping[str, float | str] | None
+    asked: Scenario, there: Scenario, design: Design | None
 ) -> tuple[Fixed | None, tuple[str, ...]]:
     """Evaluate a fixed design in every world; None where there is none, and a line that says why.
 
@@ -82,20 +84,16 @@ def _fixed_in_worlds(
     if not decided:
         return None, ()
     if design is not None:
-        missing = [n for n in decided if n not in design]
-        if missing:
-            raise ScenarioError.of(
-                asked.file,
-                "design",
-                f"the design has no value of {', '.join(missing)}",
-                f"it needs {', '.join(decided)}",
-            )
-        return Fixed(GIVEN, dict(design), fixed_designs.evaluated(grid, design)), ()
+        return _in_each_world(GIVEN, grid, design), ()
     now = bool(worlds.decided_now(asked))
+    there_is = DECIDED if now else NOMINAL
     solution = answer(question(asked) if now else nominal(asked), neighbours=False)
     if solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
-        why = NO_FIXED.format(DECIDED if now else NOMINAL, solution.status.value)
-        return None, (why,)
-    found = {n: solution.variables[n] for n in decided}
-    there_is = DECIDED if now else NOMINAL
-    return Fixed(there_is, found, fixed_designs.evaluated(grid, found), solution.objective), ()
+        return None, (NO_FIXED.format(there_is, solution.status.value),)
+    found = {n: solution.variables[n] for n in decided if n in solution.variables}
+    return _in_each_world(there_is, grid, found), ()
+
+
+def _in_each_world(what: str, grid: Grid, design: Design) -> Fixed:
+    own = fixed_designs.decided_objective(grid, design)
+    return Fixed(what, design, fixed_designs.evaluated(grid, design), own)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from scenarios import Scenario, ScenarioError
 from scenarios.distributions import Uncertain
+from scenarios.language.cells import positive_count
+from scenarios.language.parts import Wrong
 from scenarios.uncertain import at_samples, draw, told_of, uncertain_of
 from scenarios.uncertainty.measured import KINDS, measure_of, ranked
 
@@ -18,9 +20,17 @@ def in_worlds(asked: Scenario, samples: int | None = None) -> Scenario:
     if uncertain is None:
         return asked
     _same_worlds(asked)
-    count = uncertain.sampling.samples if samples is None else samples
+    count = uncertain.sampling.samples if samples is None else counted(asked, "samples", samples)
     told = told_of(uncertain.sampling, 0, count)
     return at_samples(asked, draw(uncertain, count), told)
+
+
+def counted(asked: Scenario, key: str, count: int) -> int:
+    """Return how many samples or rows a caller asks for. Raises ScenarioError where that is no count."""
+    try:
+        return positive_count(count)
+    except Wrong as problem:
+        raise ScenarioError.of(asked.file, key, problem.wrong, problem.right) from None
 
 
 def at_one_point(asked: Scenario, otherwise: str) -> Uncertain:

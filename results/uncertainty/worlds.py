@@ -82,7 +82,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fixed:
-    """A design that is fixed before the worlds differ: ``what`` it is, its values, and its metrics in every world."""
+    """A design that is fixed before the worlds differ: ``what`` it is, its values, and its metrics in every world.
+
+    ``objective``: its own, where that is the same in every world.
+    """
 
     what: str
     design: Mapping[str, float | str]
@@ -299,7 +302,7 @@ def _regret(found: Worlds, fixed: Fixed, both: Any) -> Regret | None:
         mine = fixed.dataset["objective"].values[both]
     else:
         # what is decided is the same in every world
-        mine = np.full(best.shape, float(fixed.design.get(name, fixed.objective or math.nan)))
+        mine = np.full(best.shape, math.nan if fixed.objective is None else fixed.objective)
     lost = (best - mine) if largest else (mine - best)
     # what is lost in the last digits of either is nothing, and no design is better than the best
     lost = np.where(lost > TIE * np.abs(best), lost, 0.0)

@@ -202,7 +202,8 @@ def _pairs(value: Any) -> tuple[tuple[str, str, float], ...]:
     return tuple((str(a), str(b), float(r)) for a, b, r in value)
 
 
-def _positive(value: Any) -> int:
+def positive_count(value: Any) -> int:
+    """Read how many of something there are to be, one at least; raises Wrong."""
     number = _whole_count(value)
     if not 1 <= number <= MOST_COUNT:
         raise Wrong(f"{number} is not possible", f"write a whole number from 1 to {MOST_COUNT}")
@@ -272,7 +273,7 @@ Sampler = Annotated[
     str,
     Check(_sampler, Literal["TPE", "NSGA-II", "NSGA-III", "CMA-ES", "random"]),
 ]
-Positive = Annotated[int, Check(_positive, float)]
+Positive = Annotated[int, Check(positive_count, float)]
 Seed = Annotated[int, Check(_seed, float)]
 Method = Annotated[str, Check(_method_name, Literal["sobol", "random", "latin"])]
 MeasureName = Annotated[str, Check(_measure, Literal["mean", "worst"])]
