@@ -282,7 +282,8 @@ def _certificate(worlds: Worlds, found: Found) -> str:
     if needed:
         text += f"; limits of {len(needed)} of {plural(worlds.size, 'sample')} were needed"
     text += f"; evaluated in plain floats in {count}"
-    if found.unweighed and not found.elasticities and worlds.nominal.objectives and worlds.nominal.limits:
+    limited = worlds.nominal.limits or worlds.caps
+    if found.unweighed and not found.elasticities and worlds.nominal.objectives and limited:
         text += f"; no sensitivities: {found.unweighed}"
     return text
 

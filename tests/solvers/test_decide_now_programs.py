@@ -107,6 +107,64 @@ def test_what_a_limit_on_shares_is_worth() -> None:
     assert told.limits["time"].one_sided
 
 
+PARTS: dict[str, Any] = {
+    "model": "partition",
+    "machine": {
+        "cpu": {
+            "time_per_flop": 1e-11,
+            "energy_per_flop": 2e-10,
+            "time_per_byte": 5e-11,
+            "energy_per_byte": 4e-10,
+            "constant_power": 40.0,
+        },
+        "gpu": {
+            "time_per_flop": 2e-12,
+            "energy_per_flop": 6e-11,
+            "time_per_byte": 1.5e-11,
+            "energy_per_byte": 3e-10,
+            "constant_power": 70.0,
+        },
+    },
+    "given": {
+        "link_bandwidth": 6e9,
+        "regions": [
+            {"name": "m", "flops": 2e9, "bytes": 8e9},
+            {"name": "f", "flops": 3e10, "bytes": 1e10},
+            {"name": "s", "flops": 9e10, "bytes": 3e9},
+        ],
+    },
+    "uncertain": {
+        "regions.m.bytes": {"uniform": [2e9, 2e10]},
+        "machine.gpu.time_per_flop": {"lognormal": [2e-12, 1.5]},
+        "sampling": {"samples": 30},
+    },
+}
+
+
+def test_what_a_limit_on_a_measure_is_worth_to_shares() -> None:
+    """Beside the difference of two optima; what does not bind is worth nothing, and is not said to be unknown."""
+
+    def least_energy(mean_time: float) -> Any:
+        measures = {"mean_time": {"of": "time", "measure": "mean"}}
+        goal = {"minimize": "energy", "cvar": 0.9, "measures": measures}
+        limits = {"mean_time": {"max": mean_time}, "power": {"max": "1 MW"}}
+        return dse.solve({**PARTS, "objective": goal, "limits": limits})
+
+    fastest = dse.solve({**PARTS, "objective": {"minimize": "time", "measure": "mean"}}).objective
+    assert fastest is not None
+    told, eased = least_energy(1.002 * fastest), least_energy(1.002 * fastest * 1.0001)
+    assert told.status == "optimal"
+    limit = told.limits["mean_time"]
+    assert limit.binding
+    slope = math.log(eased.objective / told.objective) / math.log(1.0001)
+    assert slope < -1e-3
+    assert limit.elasticity == pytest.approx(slope, rel=1e-3)
+    assert limit.one_sided
+    free = least_energy(10.0 * fastest)
+    assert [x.elasticity for x in free.limits.values()] == [0.0, 0.0]
+    assert "no sensitivities" not in free.certificate
+
+
 def test_one_machine_is_chosen_for_all_worlds() -> None:
     text = {
         "model": "roofline",

@@ -22,7 +22,6 @@ from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.robust_program import posed
 from formulations.uncertainty.worlds import Judged, Worlds, judged
 from results.solution import Status
-from scenarios.question import Question
 from solvers.judgement import relaxed
 from solvers.linear import highs, programs
 from solvers.linear.linear_program import End, Result, constant_column
@@ -96,17 +95,19 @@ def minimise(
 def _limit_elasticities(
     worlds: Worlds, again: Callable[[Worlds], Found], at: Judged, now: float
 ) -> dict[RowKey, Elasticity]:
-    """Percent of the measure per percent of each limit of the user's that binds, for relaxing it.
+    """Percent of the measure per percent of each limit or bound of the user's, for relaxing it: 0 unless it binds.
 
     The optimum is piecewise linear in a limit, so the difference of two optima is its slope unless they are of
     different pieces.
     """
     found: dict[RowKey, Elasticity] = {}
-    own = {x.name for x in worlds.nominal.limits}
     for key, ratio in at.ratios.items():
-        if key.name not in own or not (np.abs(1.0 - ratio) <= BINDS).any():
+        if key.side == "model":
             continue
-        eased = again(worlds.changed(partial(_eased, key))).outcome.bound
+        if not (np.abs(1.0 - ratio) <= BINDS).any():
+            found[key] = 0.0, False
+            continue
+        eased = again(_eased(worlds, key)).outcome.bound
         if eased is None or not now * eased > 0:
             return {}
         rate = math.log(eased / now) / math.log1p(STEP)
@@ -114,8 +115,11 @@ def _limit_elasticities(
     return found
 
 
-def _eased(key: RowKey, question: Question) -> Question:
-    return with_limit(question, key, relaxed(question, key, 1.0 + STEP))
+def _eased(worlds: Worlds, key: RowKey) -> Worlds:
+    """Return the worlds with a limit relaxed by STEP, on a metric in each or on a measure over all of them."""
+    end = relaxed(worlds.with_caps(worlds.nominal), key, 1.0 + STEP)
+    caps = tuple(dataclasses.replace(c, end=end) if c.key == key else c for c in worlds.caps)
+    return dataclasses.replace(worlds.changed(lambda q: with_limit(q, key, end)), caps=caps)
 
 
 def _found_of_empty_master(found: Result, master: Master, worlds: Worlds) -> Found:
