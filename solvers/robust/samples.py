@@ -57,10 +57,16 @@ NUMBERS_TOGETHER = 5_000_000
 
 def way(grid: Grid) -> Offer:
     """Return this way where each sample of each point is a geometric program, of real or of discrete numbers."""
-    every = list(claims.kinds(grid))
+    every = [*claims.kinds(grid), _at_last_levels(grid)]
     if any(c.target.kind == "decide" for c in grid.changes) or not all(map(_is_taken, every)):
         return OTHER_KIND
     return claims.offered(_over_grid(grid, grid), _over_grid(claims.thinned(grid), grid))
+
+
+def _at_last_levels(grid: Grid) -> Question:
+    """Return the question at the other end of levels and spreads: the mean, a CVaR of 0, is simpler than a tail."""
+    swept = {c.along for c in grid.changes if c.target.kind in chance_axes.KINDS}
+    return grid.question(tuple(len(a.values) - 1 if i in swept else 0 for i, a in enumerate(grid.axes)))
 
 
 def _is_taken(question: Question) -> bool:
