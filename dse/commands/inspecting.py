@@ -84,7 +84,8 @@ def _described(asked: Scenario) -> dict[str, Any]:
                 raise failures.refused(asked.file, first, failure) from failure
             trouble = failures.in_words(first, failure)
     choices = max(math.prod(len(d.choices) for d in q.decide if d.choices is not None) for q in asked_about)
-    unsure, limits = uncertain_words.record(question), limit_names(question, gaps=False)
+    unsure = uncertain_words.record(question, grid.levels)
+    limits = limit_names(question, gaps=False)
     command = _command(asked, grid, question)
     swept = scenarios.grid(worlds.decided_late(asked)) if command == "sweep" else grid
     return {

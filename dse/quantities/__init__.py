@@ -14,7 +14,7 @@ from dse.quantities.reading import (
     written_unit,
 )
 from dse.quantities.units import registry
-from dse.quantities.writing import in_bytes, long_time, show, shown_unit, without_size
+from dse.quantities.writing import in_bytes, level_text, long_time, show, shown_unit, without_size
 from dse.system.nouns import plural
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "in_bytes",
     "is_inverse",
     "kind",
+    "level_text",
     "long_time",
     "plural",
     "registry",

@@ -8,6 +8,7 @@ from dse.quantities.kinds import FAILURES, FIT_PER_FAILURE_RATE
 from dse.quantities.reading import FACTORS
 from dse.quantities.units import PREFIXES
 
+LEVEL_DIGITS = 6
 # how a unit is shown where that is not its own text
 _SHOWN = {"flop/s": "FLOPS", "flop/J": "FLOPS/W", "byte": "B", "byte/s": "B/s"}
 # the prefixes shown, by powers of 1000: people read pJ and EFLOPS, but not qJ
@@ -94,6 +95,20 @@ def show(value: float, unit: str, digits: int = 6) -> str:
     prefix = PREFIXES[step + 10].strip()
     scaled = rounded / 10.0 ** (3 * step * power)
     return f"{scaled:.{digits}g} {prefix}{name}"
+
+
+def level_text(level: float, of: float = 1.0) -> str:
+    """Write a level between 0 and 1, or as a part ``of`` 100, with the digits that tell it from both ends.
+
+    >>> level_text(0.95, of=100), level_text(0.999999, of=100)
+    ('95', '99.9999')
+    """
+    end = min(level, 1.0 - level)
+    if end <= 0.0:
+        return f"{of * level:g}"
+    places = max(LEVEL_DIGITS - 1 - math.floor(math.log10(of * end)), 0)
+    text = f"{of * level:.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
 
 
 def in_bytes(unit: str, bytes_per_word: float | None) -> str:

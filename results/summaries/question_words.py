@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dse.quantities import plural, show
+from dse.quantities import level_text, plural, show
 from formulations.evaluation import quantity
 from results.axes import words
 from results.telling.families import family_name
@@ -31,9 +31,10 @@ SHOWN_OF_ENDLESS = 4
 
 def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     """Say what a grid of questions asks; ``machines``: those that it names, by their entry in a map (or "")."""
-    question = grid.first
+    question, levels = grid.first, grid.levels
     wanted = " and ".join(
-        f"{'most' if g.maximize else 'least'} {_goal_text(question, g.name)}" for g in question.objectives
+        f"{'most' if g.maximize else 'least'} {_goal_text(question, g.name, levels)}"
+        for g in question.objectives
     )
     # a machine that is decided or swept is told there
     open_ = {d.name for d in question.decide} | {c.target.changes[0] for c in grid.changes}
@@ -59,7 +60,7 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     limits = [text for x in question.limits if (text := _limit_text(question, x, swept))]
     if limits:
         told.append(f"within {', '.join(limits)}")
-    told += _uncertain(question, {c.target.name for c in grid.changes if c.target.kind == "probability"})
+    told += _uncertain(question, {p.key for p in promises(question) if ("probability", p.key) in levels})
     if grid.axes:
         told.append(f"for every {' × '.join(_axis_text(question, a) for a in grid.axes)}")
     sentence_ = "; ".join(told)
@@ -81,13 +82,15 @@ def _shown(question: Question, name: str) -> str:
     return shown_names(question.scenario_text).get(name, name)
 
 
-def _goal_text(question: Question, name: str) -> str:
+def _goal_text(question: Question, name: str, levels: Collection[tuple[str, str]]) -> str:
     """Write what is to be best: of uncertain numbers a measure of a metric, under a name of its own or not."""
     measure = question.measures.get(name, question.measure)
     if question.uncertain is None or measure is None:
         return words(name)
-    told = words(uncertain_words.named(measure, name))
-    return f"{words(name)} ({told})" if name in question.measures else told
+    own = name in question.measures
+    swept = ("measure", name if own else "") in levels
+    told = words(uncertain_words.named(measure, name, swept=swept))
+    return f"{words(name)} ({told})" if own else told
 
 
 def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
@@ -95,7 +98,11 @@ def _uncertain(question: Question, swept: Collection[str]) -> Iterator[str]:
     if question.uncertain is None:
         return
     for p in promises(question):
-        level = "each of the probabilities asked" if p.key in swept else f"probability {p.probability:g}"
+        level = (
+            "each of the probabilities asked"
+            if p.key in swept
+            else f"probability {level_text(p.probability)}"
+        )
         yield f"{' and '.join(map(words, p.names))} with {level}"
     numbers = _first_and_last([words(n.removeprefix("machine.")) for n in question.uncertain.marginals])
     over = "" if without_samples(question) else f" ({plural(question.uncertain.sampling.samples, 'sample')})"

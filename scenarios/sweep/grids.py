@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from dse.system.records import dataclass
 from scenarios.axes.axes import Target
+from scenarios.axes.chance_axes import KINDS as CHANCE_KINDS
 from scenarios.axes.chance_axes import SPREAD
 from scenarios.decisions import halved
 from scenarios.distributions import Joint
@@ -108,6 +109,12 @@ class Grid:
         """What changes along the axes."""
         parts = [(i, part) for i, axis in enumerate(self.axes) for part in axis.parts]
         return tuple(Change(i, part, t) for (i, part), t in zip(parts, self.targets, strict=True))
+
+    @property
+    def levels(self) -> dict[tuple[str, str], str]:
+        """The axes that change levels and spreads of what is uncertain, by kind and the name of whose they are."""
+        changes = (c for c in self.changes if c.target.kind in CHANCE_KINDS)
+        return {(c.target.kind, c.target.name): self.axes[c.along].name for c in changes}
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dse.quantities import level_text
 from scenarios.distributions import PROMISE_CONFIDENCE, Joint
 from scenarios.language.errors import shown
 from scenarios.language.reading import Reader
@@ -154,6 +155,11 @@ def _joint_promise(reader: Reader, shape: Shape, entry: Bounds, of: Sequence[str
     if entry.probability is None:
         reader.findings.missing(key, "the joint limit has no probability", "write probability = 0.95")
         return None
+    if not of:
+        there = [n for n in shape.limits if n != JOINT]
+        add(f"{key}.of", "the list is empty", f"list the limits that hold together: of = {shown(there)}")
+    if len(set(of)) < len(of):
+        add(f"{key}.of", "a name is listed twice", "list every name once")
     for name in of:
         own = shape.limits.get(name)
         if shape.objective is not None and name in shape.objective.measures:
@@ -164,7 +170,7 @@ def _joint_promise(reader: Reader, shape: Shape, entry: Bounds, of: Sequence[str
         elif own.probability is not None or own.worst:
             add(f"{key}.of", f"{name} has a probability of its own", "leave one of the two out")
     sure = PROMISE_CONFIDENCE if entry.confidence is None else entry.confidence
-    return Joint(tuple(dict.fromkeys(of)), entry.probability, sure)
+    return Joint(tuple(of), entry.probability, sure)
 
 
 def kept(reader: Reader, question: Question) -> None:
@@ -191,6 +197,6 @@ def _note_too_few_samples(reader: Reader, key: str, promise: Promise, question: 
     samples, sure = question.uncertain.sampling.samples, promise.confidence
     needed = min(least_samples(promise.probability, sure, *way) for way in _counts_of_decisions(question))
     if samples < needed:
-        told = f" with confidence {sure:g}" if sure else ""
-        wrong = f"{samples} samples cannot show a probability of {promise.probability:g}{told}"
+        told = f" with confidence {level_text(sure)}" if sure else ""
+        wrong = f"{samples} samples cannot show a probability of {level_text(promise.probability)}{told}"
         reader.findings.add(key, wrong, f"write [uncertain.sampling] samples = {needed} or more")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dse.quantities import plural, show
+from dse.quantities import level_text, plural, show
+from scenarios.axes.chance_axes import SPREAD
 from scenarios.distributions import MOST_CUT
+from scenarios.uncertainty.promises import JOINT
 from scenarios.uncertainty.worst_cases import without_samples
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ _NAMES = {
 }
 _PLAIN = {("lognormal", 1), ("beta", 0), ("beta", 1)}
 MOST_LISTED = 8
+Levels = Mapping[tuple[str, str], str]
+NO_LEVELS: Levels = {}
 
 
 def distribution(of: Marginal, unit: str) -> str:
@@ -83,20 +88,25 @@ def why(question: Question) -> str:
     return f"{_METHODS[method]}, as the file asks"
 
 
-def measure(of: Measure | None) -> str:
-    """Say by what of its distribution an objective is judged."""
+def measure(of: Measure | None, axis: str = "") -> str:
+    """Say by what of its distribution an objective is judged; ``axis``: along which its level changes, if it does."""
     if of is None:
         return "none: each sample is decided by itself"
+    if axis:
+        part = (
+            "value within which a part of samples stay" if of.kind == "quantile" else "mean of the worst part"
+        )
+        return f"the {part}, for each level along {axis}"
     if of.kind == "mean" or (of.kind == "cvar" and not of.level):
         return "the mean"
     if of.kind == "worst":
         return "the worst"
     level = of.level or 0.0
-    share = f"{100 * level:.6g} %"
+    share = f"{level_text(level, 100)} %"
     return (
         f"the value within which {share} of samples stay"
         if of.kind == "quantile"
-        else f"the mean of the worst {100 * (1 - level):.6g} %"
+        else f"the mean of the worst {level_text(1 - level, 100)} %"
     )
 
 
@@ -111,40 +121,51 @@ def named(of: Measure, name: str = "", *, swept: bool = False) -> str:
     if not of.level:
         return f"{'mean' if of.kind == 'cvar' else of.kind} of {what}"
     if of.kind == "quantile":
-        return f"{100 * of.level:.6g} % quantile of {what}"
-    return f"mean of the worst {100 * (1 - of.level):.6g} % of {what}"
+        return f"{level_text(of.level, 100)} % quantile of {what}"
+    return f"mean of the worst {level_text(1 - of.level, 100)} % of {what}"
 
 
-def record(question: Question) -> dict[str, str]:
-    """Return what is uncertain, and what depends on it, in words by key; nothing where all is known."""
-    return dict(_uncertain_entries(question))
+def record(question: Question, swept: Levels = NO_LEVELS) -> dict[str, str]:
+    """Return what is uncertain, and what depends on it, in words by key; nothing where all is known.
+
+    ``swept``: of the first question of a grid, what axes change of that (``Grid.levels``).
+    """
+    return dict(_uncertain_entries(question, swept))
 
 
-def _uncertain_entries(question: Question) -> Iterator[tuple[str, str]]:
+def _uncertain_entries(question: Question, swept: Levels) -> Iterator[tuple[str, str]]:
     found = question.uncertain
     if found is None:
         return
     units = {n: q.unit for n, q in question.model.parameters().items()}
     for name, marginal in found.marginals.items():
-        yield f"uncertain.{name}", distribution(marginal, units.get(name, ""))
+        told = distribution(marginal, units.get(name, ""))
+        along = swept.get((SPREAD, name))
+        yield f"uncertain.{name}", f"{marginal.kind}: for each spread along {along}" if along else told
     none = "none, the worst is over " if without_samples(question) else ""
     yield "uncertain.sampling", none + worlds(question)
     if found.sampling.correlation:
         yield "uncertain.correlation", json.dumps(found.sampling.correlation)
     if not question.measures or question.measure is not None:
-        yield "objective.measure", measure(question.measure)
+        yield "objective.measure", measure(question.measure, swept.get(("measure", ""), ""))
     for name, of in question.measures.items():
-        yield f"objective.measures.{name}", named(of)
+        along = swept.get(("measure", name))
+        level = f", for each level along {along}" if along else ""
+        yield f"objective.measures.{name}", named(of, swept=bool(along)) + level
     for x in question.limits:
         if x.probability is not None:
-            yield f"limits.{x.name}.probability", _probability(x.probability, x.confidence)
+            along = swept.get(("probability", x.name), "")
+            yield f"limits.{x.name}.probability", _probability(x.probability, x.confidence, along)
         elif x.worst:
             yield f"limits.{x.name}.worst", "whatever the uncertain numbers are"
     if question.joint is not None:
-        told = _probability(question.joint.probability, question.joint.confidence)
+        along = swept.get(("probability", JOINT), "")
+        told = _probability(question.joint.probability, question.joint.confidence, along)
         yield "limits.joint", f"{', '.join(question.joint.of)} together: {told}"
 
 
-def _probability(level: float, confidence: float) -> str:
-    sure = f", with confidence {confidence:g}" if confidence else ", in the samples"
-    return f"holds with probability {level:g}{sure}"
+def _probability(level: float, confidence: float, axis: str) -> str:
+    sure = f", with confidence {level_text(confidence)}" if confidence else ", in the samples"
+    return (
+        f"holds with {f'each probability along {axis}' if axis else f'probability {level_text(level)}'}{sure}"
+    )

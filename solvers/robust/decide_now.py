@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dse.quantities import plural
+from dse.quantities import level_text, plural
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import SAMPLE, Cap, Worlds, of_values
 from results.solution import Solution, Status
@@ -195,8 +195,9 @@ def _measure_words(measure: Measure, goal: str, drawn: str) -> str:
     goal = measure.of or goal
     if not goal:
         return f"limits in {drawn}"
-    if measure.kind == "cvar" and measure.level:
-        return f"mean of {goal} over the worst {100 * (1 - (measure.level or 0.0)):.4g} % of {drawn}"
+    level = measure.level or 0.0
+    if measure.kind == "cvar" and level:
+        return f"mean of {goal} over the worst {level_text(1 - level, 100)} % of {drawn}"
     if measure.kind == "quantile":
-        return f"{100 * (measure.level or 0.0):.4g} % quantile of {goal} over {drawn}"
+        return f"{level_text(level, 100)} % quantile of {goal} over {drawn}"
     return f"{'mean' if measure.kind == 'cvar' else measure.kind} of {goal} over {drawn}"

@@ -13,6 +13,7 @@ import scenarios
 from scenarios.questions import grid, question
 from scenarios.uncertain import at_samples, box, draw, nominal, uncertain_of
 from scenarios.uncertainty import uncertain_words
+from solvers.robust.decide_now import answer_now
 
 
 def uncertain(spreads: dict[str, Any], **sampling: Any) -> Any:
@@ -189,3 +190,12 @@ def test_the_worst_of_which_none_is_left_out_is_the_mean() -> None:
     assert uncertain_words.measure(q.measure) == "the mean"
     with pytest.raises(scenarios.ScenarioError, match="0 is the mean"):
         scenarios.load(asked({"bodies": BODIES}, objective__cvar=1))
+
+
+def test_a_level_next_to_one_is_told_apart_from_it() -> None:
+    """A quantile of 0.999999 was told as one of 100 %."""
+    q = question(scenarios.load(asked({"bodies": BODIES}, objective__quantile=0.999999)))
+    assert q.measure is not None
+    assert uncertain_words.measure(q.measure) == "the value within which 99.9999 % of samples stay"
+    assert uncertain_words.named(q.measure, "energy") == "99.9999 % quantile of energy"
+    assert "99.9999 % quantile of energy over" in (answer_now(q, fresh=False, brief=True).measure or "")

@@ -227,6 +227,21 @@ WRONG = [
         "power = { max",
     ),
     (
+        asked({"bodies": BODIES}, limits={"time": {"max": 10}, "joint": {"of": [], "probability": 0.9}}),
+        "limits.joint.of",
+        "the list is empty",
+        'of = ["time"]',
+    ),
+    (
+        asked(
+            {"bodies": BODIES},
+            limits={"time": {"max": 10}, "joint": {"of": ["time", "time"], "probability": 0.9}},
+        ),
+        "limits.joint.of",
+        "a name is listed twice",
+        "every name once",
+    ),
+    (
         asked({"bodies": BODIES}, limits={"time": {"max": 10}, "joint": {"of": ["time"]}}),
         "limits.joint",
         "no probability",

@@ -1,13 +1,19 @@
 """`dse check` says what is promised of limits over samples."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import dse
 import scenarios
 from dse.cli import main
+from dse.commands import commandline
 from results.solution import Status
+from results.summaries.question_words import sentence
+from scenarios.language.toml_text import to_toml
 
 
 @pytest.mark.parametrize(
@@ -30,6 +36,40 @@ def test_probabilities_of_limits_are_told(name: str, said: str, capsys: pytest.C
     assert not end.value.code
     lines = [x.split(maxsplit=1) for x in capsys.readouterr().out.splitlines()]
     assert [text for head, *text in lines if head == "promised"] == ([[said]] if said else [])
+
+
+SWEPT: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "jaketown",
+    "given": {"bodies": 1e6, "flops_per_pair": 20},
+    "decide": {"processors": {"max": 2048}, "memory": {}},
+    "uncertain": {
+        "machine.energy_per_flop": {"normal": ["280 pJ/flop", "20 pJ/flop"]},
+        "sampling": {"samples": 256},
+    },
+    "objective": {"minimize": "energy", "cvar": 0.5},
+    "limits": {"time": {"max": "1 s", "probability": 0.9}},
+    "sweep": {
+        "p": {"path": "limits.time.probability", "values": [0.5, 0.9]},
+        "c": {"path": "objective.cvar", "values": [0, 0.5]},
+        "s": {"path": "uncertain.machine.energy_per_flop.spread", "values": ["10 pJ/flop", "20 pJ/flop"]},
+    },
+}
+
+
+def test_levels_on_axes_are_told_as_swept_not_as_those_of_the_first_point(tmp_path: Path) -> None:
+    file = tmp_path / "swept.toml"
+    file.write_text(to_toml(SWEPT), encoding="utf-8")
+    said = CliRunner().invoke(commandline.main, ["check", str(file)]).output
+    assert "judged by  the mean of the worst part, for each level along c\n" in said
+    assert "promised   time: holds with each probability along p, with confidence 0.99\n" in said
+    told = json.loads(CliRunner().invoke(commandline.main, ["check", str(file), "--json"]).stdout)[
+        "uncertain"
+    ]
+    assert told["uncertain.machine.energy_per_flop"] == "normal: for each spread along s"
+    wanted = sentence(scenarios.grid(scenarios.load(SWEPT)), {"": "jaketown"})
+    assert wanted.startswith("Least mean of the worst part of energy of nbody ")
+    assert "; time with each of the probabilities asked; " in wanted
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,18 @@ def about(question: Question, grid: Grid | None = None) -> dict[str, Any]:
     """
     if question.uncertain is None:
         return {}
-    changes = () if grid is None else grid.changes
-    swept = {c.target.name for c in changes if c.target.kind == "measure"}
-    measures = {n: uncertain_words.named(m, swept=n in swept) for n, m in question.measures.items()}
+    swept = {} if grid is None else grid.levels
+    measures = {
+        n: uncertain_words.named(m, swept=("measure", n) in swept) for n, m in question.measures.items()
+    }
     sampling, goal = question.uncertain.sampling, next(iter(question.objectives), None)
     own = {}
     if goal is not None and question.measure is not None and goal.name not in measures:
-        own = {OBJECTIVE_MEASURE: uncertain_words.named(question.measure, goal.name, swept="" in swept)}
+        own = {
+            OBJECTIVE_MEASURE: uncertain_words.named(
+                question.measure, goal.name, swept=("measure", "") in swept
+            )
+        }
     return {
         **own,
         "measures": json.dumps(measures, ensure_ascii=False),

@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
+from dse.quantities import level_text
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
@@ -100,9 +101,9 @@ def may_fail(question: Question, promise: Promise, size: int, convex: bool | Non
 
 def _few(promise: Promise, size: int, needed: int) -> str:
     what = " and ".join(promise.names)
-    sure = f" with {100 * promise.confidence:g} % confidence" if promise.confidence else ""
-    at = f"at limits.{promise.key}.probability = {promise.probability:g}"
-    wanted = f"{what} holds with probability {promise.probability:g}{sure}"
+    sure = f" with {level_text(promise.confidence, 100)} % confidence" if promise.confidence else ""
+    at = f"at limits.{promise.key}.probability = {level_text(promise.probability)}"
+    wanted = f"{what} holds with probability {level_text(promise.probability)}{sure}"
     text = f"{at} {size} samples are too few to decide whether {wanted}"
     return (
         f"{text}: that takes {needed} at least; write samples = {needed} or more under [uncertain.sampling]"
@@ -247,8 +248,10 @@ def promise_words(asked: Sequence[Counted], size: int, *, proved: bool = True) -
     words = []
     for p, k in asked:
         what = " and ".join(p.names)
-        where = f", {100 * p.confidence:g} % confidence" if p.confidence else " in the samples"
-        words.append(f"{what} with probability {p.probability:g}{where}: may fail in {k} of {size} samples")
+        where = f", {level_text(p.confidence, 100)} % confidence" if p.confidence else " in the samples"
+        words.append(
+            f"{what} with probability {level_text(p.probability)}{where}: may fail in {k} of {size} samples"
+        )
     if not proved and any(p.confidence for p, _ in asked):
         words.append(UNPROVED)
     return "; ".join(words)
