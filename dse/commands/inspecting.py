@@ -6,6 +6,7 @@ import itertools
 import math
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -233,6 +234,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     Variables with domains, objective and limits as formulas, class, method, and the certificate to expect.
     """
     from dse import api
+    from dse.uncertain import worlds
     from formulations import failures
     from formulations.problem import formulate
     from formulations.pyomo_models.explain import explain as in_words
@@ -241,6 +243,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     from solvers import anchors, designs
     from solvers.answer import answer
     from solvers.choices import combinations
+    from solvers.robust.way_told import way_told
 
     if bool(form) != bool(output):
         raise click.UsageError("--format and -o go together: --format nl -o problem.nl")
@@ -257,7 +260,10 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     except ArithmeticError as failure:
         raise failures.refused(asked.file, question, failure) from failure
     told = question_words.first_point(grid) + question_words.first_choice(question, choice)
-    say(told + in_words(problem, full=full, designs=designs.few(question)))
+    # one design for all samples is looked for by other ways than that of one sample
+    now = question.uncertain is not None and worlds.decided_now(asked) and worlds.has_measure(asked)
+    over_samples = partial(way_told, question) if now else None
+    say(told + in_words(problem, full=full, designs=designs.few(question), way=over_samples))
     unsure = uncertain_words.record(question)
     if unsure:
         say("\nuncertain (the numbers above are nominal)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from dse.models.shared import validity
 from dse.quantities import show
@@ -20,6 +20,7 @@ from formulations.row_keys import RowKey
 from scenarios.define.composed import definitions_of
 from scenarios.question import Question
 
+Way = Callable[[str, str], tuple[str, str]]
 EXPECT = {
     Kind.EVALUATION: ("one evaluation of the model", "none needed: nothing is decided"),
     Kind.LP: ("interior point in log variables", "optimal, lower bound from Lagrangian duality"),
@@ -60,10 +61,17 @@ FEW_MEMBERS = 8
 UNBROKEN = "\xa0"
 
 
-def explain(problem: Problem, *, full: bool = False, designs: int | None = None) -> str:
+def explain(
+    problem: Problem,
+    *,
+    full: bool = False,
+    designs: int | None = None,
+    way: Way | None = None,
+) -> str:
     """The problem for a human, as plain text; ``full`` leaves out none of what lists and long menus add.
 
-    ``designs``: how many combinations there are in all, where they are so few that every one is tried.
+    ``designs``: how many combinations there are in all, where they are so few that every one is tried. ``way``: says
+    how it is solved and what proves it where numbers are uncertain, from both where they are those given.
     """
     question = problem.question
     formulas = Formulas(problem.program, full=full) if problem.program is not None else None
@@ -91,7 +99,7 @@ def explain(problem: Problem, *, full: bool = False, designs: int | None = None)
         "given",
         *given_lines({n: _shown_value(question, n, v) for n, v in question.given.items()}, full=full),
         "",
-        *_method(problem, designs),
+        *_method(problem, designs, way),
     ]
     return "\n".join(line for part in parts for text in part.split("\n") for line in wrapped(text))
 
@@ -127,7 +135,7 @@ def _refusal_lines(problem: Problem) -> list[str]:
     return [f"           {start}{problem.refusal}", *([f"           {found}"] if found else [])]
 
 
-def _method(problem: Problem, designs: int | None) -> list[str]:
+def _method(problem: Problem, designs: int | None, way: Way | None) -> list[str]:
     asked = problem.question.search
     if asked is not None and problem.variables:
         many = "" if asked.workers == 1 else f" by {asked.workers} workers"
@@ -148,6 +156,7 @@ def _method(problem: Problem, designs: int | None) -> list[str]:
         how, proof = method(problem.program)
     elif _is_product(problem.question):
         how, proof = PRODUCT
+    how, proof = (how, proof) if way is None else way(how, proof)
     return [f"solved by  {how}", f"expect     {proof}"]
 
 

@@ -38,6 +38,35 @@ def test_probabilities_of_limits_are_told(name: str, said: str, capsys: pytest.C
     assert [text for head, *text in lines if head == "promised"] == ([[said]] if said else [])
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nbody_deadline_in_95_of_100_worlds",
+        "nbody_mean_power_between_readings",
+        "nbody_mean_energy_over_table_ii",
+        "serving_nodes_for_uncertain_load",
+    ],
+)
+def test_how_it_is_solved_is_told_as_the_answer_tells_it(name: str) -> None:
+    """The way of one sample was told, by which none of these is answered."""
+    told = " ".join(CliRunner().invoke(commandline.main, ["explain", name]).output.split())
+    found = dse.solve(name)
+    assert f"solved by {found.solver}: " in told
+    proofs = (
+        "branch and bound over nodes of geometric programs",
+        "monomial secants above the divisor in every sample",
+    )
+    for proof in proofs:
+        assert (proof in told) == (proof in found.certificate)
+
+
+def test_an_answer_of_each_sample_by_itself_is_told_as_that_of_one() -> None:
+    told = " ".join(
+        CliRunner().invoke(commandline.main, ["explain", "nbody_processor_of_table_ii"]).output.split()
+    )
+    assert "solved by branch and bound: monomial secants replace divisors" in told
+
+
 SWEPT: dict[str, Any] = {
     "model": "nbody",
     "machine": "jaketown",
