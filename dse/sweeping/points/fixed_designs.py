@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Design = Mapping[str, float | str]
-VALUE_DIGITS = 12
+ALLOWED_DIGITS = 12
 
 
 def checked(grid: Grid, design: Design, file: str) -> dict[str, float | str]:
@@ -90,9 +90,9 @@ def _value(reader: Reader, question: Question, d: Decision, stated: Any) -> floa
     around = _allowed_around(question, d, value)
     near = min(around, key=lambda v: abs(v - value))
     if abs(near - value) > ARRAYS_AGREE * abs(value):
-        told = show(value, q.unit, VALUE_DIGITS)
+        told = show(value, q.unit, ALLOWED_DIGITS)
         wrong = f"{told} is not {'one of its values' if d.values is not None else 'a whole number'}"
-        right = " or ".join(q.menu[int(v) - 1] if q.menu else show(v, q.unit, VALUE_DIGITS) for v in around)
+        right = " or ".join(q.menu[int(v) - 1] if q.menu else show(v, q.unit, ALLOWED_DIGITS) for v in around)
         reader.findings.add(key, wrong, f"write {right}")
     return near
 
