@@ -167,7 +167,8 @@ def test_branch_and_bound_by_intervals_has_one_home(home: Any, name: str, monkey
     assert answer(grid.question((0,)), neighbours=False).status is Status.OPTIMAL
 
     monkeypatch.setattr(home, name, gone)
-    assert GONE in answer(grid.question((0,)), neighbours=False).message
+    # where several conflicts have no limit in common there is no value to be told
+    assert GONE in answer(grid.question((0 if linear else num - 1,)), neighbours=False).message
     with pytest.raises(RuntimeError, match=GONE):
         at.path.solve(at.plan, (slice(0, MANY),))
 
@@ -250,14 +251,10 @@ def test_what_proves_an_optimum_has_one_home(
 
 @pytest.mark.parametrize("kind", ["geometric program", "ratios of sums", "linear program"])
 def test_feasible_values_have_one_home(kind: str, monkeypatch: pytest.MonkeyPatch):
-    axis = {
-        "path": "limits.time.max",
-        "start": 1e-9,
-        "stop": 1e-8,
-        "num": MANY if kind == "linear program" else 12,
-        "spacing": "log",
-    }
-    source = LINEAR if kind == "linear program" else CLASSES[kind]
+    linear = kind == "linear program"
+    stop, num = (1e-8, MANY) if linear else (1e4, 12)
+    axis = {"path": "limits.time.max", "start": 1e-9, "stop": stop, "num": num, "spacing": "log"}
+    source = LINEAR if linear else CLASSES[kind]
     grid = scenarios.grid(dse.load({**source, "sweep": {"deadline": axis}}))
     at = chunk_work.ready(grid)
     assert at.path is not None
