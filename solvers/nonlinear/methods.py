@@ -17,6 +17,8 @@ from solvers.designs import Grid
 from solvers.outcome import BY_INTERVALS, BY_SCIP, Outcome
 
 FEW_FREE, SHORT_SEARCH = 3, 3000
+ENUMERATED_FIRST = 4_000_000
+"""Designs that are all tried, or excluded by intervals, before programs are solved for the factors of a product."""
 CLOSE = 1e-3
 """A gap that samples are not asked to close."""
 FINAL = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
@@ -29,7 +31,7 @@ def unstructured(question: Question, every: Grid | None = None) -> Outcome:
     """
     every = designs.grid(question) if every is None else every
     count = None if every is None else every.size
-    if count is not None and count <= designs.OUTRIGHT:
+    if count is not None and count <= ENUMERATED_FIRST:
         return enumeration.optimum(question, every)
     found = answered_as_product(question)
     if found is not None and found.status is not Status.FEASIBLE:

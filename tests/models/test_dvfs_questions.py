@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from itertools import product
@@ -206,3 +207,37 @@ def test_a_machine_of_times_alone_is_answered(asked: str):
         nothing = dse.solve(question | more)
         assert nothing.status == "error"
         assert "divides by zero at every design" in nothing.message
+
+
+def test_the_least_product_over_a_million_settings_is_that_of_the_table():
+    """Five phases at 16 settings each, all 16^5 combinations written out, with what a switch costs."""
+    phases = {p: of for p, of in SIX.items() if p != "W"}
+    axes = dict(zip(phases, np.meshgrid(*[np.arange(1, 17)] * 5, indexing="ij", sparse=True), strict=True))
+    table = run(phases, axes, switch_time=0.05, switch_energy=1.0)
+    asked = {
+        "model": "dvfs",
+        "machine": "jetson-tk1-choi2016",
+        "given": {
+            "phases": [
+                {"name": p, **dict(zip((k[0] for k in KINDS), of, strict=True))} for p, of in phases.items()
+            ],
+            "switch_time": 0.05,
+            "switch_energy": 1.0,
+        },
+        "objective": {"minimize": "energy_delay"},
+    }
+    found = dse.solve(asked)
+    assert (found.status, found.gap) == ("optimal", 0.0)
+    assert found.objective == pytest.approx((table["energy"] * table["time"]).min(), rel=1e-12)
+    caps = [11.0, 20.0]
+    swept = dse.sweep(
+        {
+            **asked,
+            "limits": {"time": {"max": 20.0}},
+            "sweep": {"cap": {"path": "limits.time.max", "values": caps}},
+        }
+    )
+    for cap, value in zip(caps, swept["objective"].values, strict=True):
+        within = np.where(table["time"] <= cap, table["energy"] * table["time"], math.inf)
+        assert value == pytest.approx(within.min(), rel=1e-12)
+    assert not json.loads(swept.attrs.get("left_over", "{}"))
