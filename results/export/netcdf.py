@@ -16,6 +16,7 @@ import numpy as np
 
 from results import flat
 from results.stores.files.storage import replacing
+from results.stores.files.trouble import StoreError
 
 if TYPE_CHECKING:
     import os
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 ENGINE = "h5netcdf"
 UNITS, NAME, AXIS, ORDER = "dse_units", "dse_name", "dse_axis", "dse_order"
+OURS = ("scenario_hash", "versions")
 # what the dataset counts, which UDUNITS does not know; a cycle is 2 pi there, and here a count
 COUNTED = frozenset(
     {"flop", "word", "message", "core", "access", "op", "operation", "instruction", "cycle", "USD", "failure"}
@@ -49,10 +51,19 @@ def to_netcdf(dataset: xr.Dataset, path: str | os.PathLike[str]) -> Path:
 
 
 def read(path: str | os.PathLike[str]) -> xr.Dataset:
-    """Open what ``to_netcdf`` wrote, read lazily. Raises ImportError without h5netcdf."""
+    """Open what ``to_netcdf`` wrote, read lazily. Raises StoreError of other files, ImportError without h5netcdf."""
     import xarray as xr
 
-    return decoded(xr.open_dataset(path, engine=ENGINE).drop_encoding())
+    found = xr.open_dataset(path, engine=ENGINE)
+    if not is_ours(found.attrs):
+        found.close()
+        raise StoreError(f"{path} is not a dataset that dse wrote")
+    return decoded(found.drop_encoding())
+
+
+def is_ours(attributes: Mapping[str, Any]) -> bool:
+    """Whether these are the attributes of a dataset that dse wrote, or of a part of one that xarray wrote."""
+    return ORDER in attributes or all(n in attributes for n in OURS)
 
 
 def blocks(dataset: xr.Dataset) -> xr.Dataset:

@@ -15,7 +15,6 @@ from results.stores.files.trouble import StoreError, decoded, explained
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
 
     import xarray as xr
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 NETCDF = frozenset({".nc", ".nc4"})
 _STORED = frozenset({".zarr", *NETCDF})
 NEEDED = "pip install 'codesign-dse[export]'"
-OURS = ("scenario_hash", "versions")
 
 
 def open(path: str | os.PathLike[str]) -> xr.Dataset:
@@ -72,13 +70,9 @@ def _netcdf(target: Path) -> xr.Dataset:
         raise StoreError(f"{target} does not exist")
     try:
         with explained(target, "read"):
-            found = netcdf.read(target)
+            return netcdf.read(target)
     except ImportError:
         raise StoreError(f"reading {target} needs h5netcdf: {NEEDED}") from None
-    if not _is_ours(found.attrs):
-        found.close()
-        raise StoreError(f"{target} is not a dataset that dse wrote")
-    return found
 
 
 def _is_dataset(target: Path) -> bool:
@@ -87,8 +81,4 @@ def _is_dataset(target: Path) -> bool:
         about = json.loads((target / "zarr.json").read_text(encoding="utf-8"))["attributes"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    return isinstance(about, dict) and "format" not in about and _is_ours(about)
-
-
-def _is_ours(attributes: Mapping[str, Any]) -> bool:
-    return all(n in attributes for n in OURS)
+    return isinstance(about, dict) and "format" not in about and netcdf.is_ours(about)

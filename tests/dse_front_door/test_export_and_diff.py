@@ -211,3 +211,17 @@ def test_what_is_asked_for_wrongly_is_called_as_it_was_typed(words: tuple[str, .
     assert told.exit_code == 2
     assert said in told.stderr
     assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("over", [(), ("--over", "limits.time.max", "--from", "20 ms", "--to", "1 s")])
+def test_what_compare_writes_is_read_again(over: tuple[str, ...], tmp_path: Path):
+    written = [tmp_path / "x.nc", tmp_path / "x.zarr"]
+    outputs = [word for file in written for word in ("-o", file)]
+    machines = ("--machine", "balanced", "--machine", "jaketown")
+    assert typed("compare", "nbody_deadline", *machines, *over, *outputs).exit_code == 0
+    one, other = map(dse.open, written)
+    assert one["objective"].values.tolist() == other["objective"].values.tolist()
+    for number, file in enumerate(written):
+        assert typed("export", file, "-o", tmp_path / f"{number}.csv").exit_code == 0
+    tables = [(tmp_path / f"{number}.csv").read_text("utf-8") for number in range(2)]
+    assert tables[0] == tables[1]
