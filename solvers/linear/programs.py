@@ -18,7 +18,7 @@ from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
 from solvers import designs, judgement
 from solvers.linear import highs, least_misses, milp, milp_conflicts, milp_explained, milp_ties
-from solvers.linear.linear_program import End, Numbers, Result, no_worse
+from solvers.linear.linear_program import WIDER, End, Numbers, Result, no_worse
 from solvers.mechanisms.sensitivity import off_zero
 from solvers.outcome import Outcome
 
@@ -57,7 +57,7 @@ def optimise(
     p = milp.of_possible_entries(p)
     asked = milp_ties.without_goal(p)
     goal, under = milp.objective(asked)
-    best = milp.least(asked, milp.numbers(p), goal, under)
+    best = _least(p, asked)
     if best.end is End.UNBOUNDED:
         return Settled(_unbounded(p, best.ray), {})
     if p.sign < 0 and not math.isfinite(best.value) and not evaluation.inverted(p.question):
@@ -82,11 +82,28 @@ def optimise(
     if missed is not None:
         return Settled(missed, {})
     chosen = milp_ties.chosen(asked, best) if ties else milp_ties.Chosen(best.u, {})
+    if ties and p.integer.all() and milp_conflicts.breaks(p, chosen.u):
+        chosen = milp_ties.chosen(asked, replace(best, numbers=milp.numbers(p)))
     if p.goal is None:
         text = "a design that meets all limits"
         return Settled(Outcome(Status.FEASIBLE, p.design(chosen.u), None, text, SOLVER), chosen.ranges)
     outcome = Outcome(Status.OPTIMAL, p.design(chosen.u), to_user(p, best.bound), proof(p), SOLVER)
     return Settled(outcome, chosen.ranges, best, chosen.u, chosen.rest)
+
+
+def _least(p: Program, asked: Program) -> Result:
+    """The least of what is minimised.
+
+    Of whole numbers alone first with limits that are wider by ``WIDER``, unless what is best there breaks one: HiGHS'
+    presolve rounds rows of whole numbers, and loses designs that meet a limit exactly.
+    """
+    goal, under = milp.objective(asked)
+    if p.integer.all():
+        keys = [k for k in p.keys if k is not None]
+        wide = milp.least(asked, milp.numbers(p, factors=dict.fromkeys(keys, 1.0 + WIDER)), goal, under)
+        if wide.u is None or not milp_conflicts.breaks(p, wide.u):
+            return wide
+    return milp.least(asked, milp.numbers(p), goal, under)
 
 
 def _of_negatives(p: Program, *, ties: bool) -> Settled:
