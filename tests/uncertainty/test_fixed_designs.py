@@ -63,6 +63,7 @@ def test_at_its_bound_a_design_holds() -> None:
         ({}, {"x": -1.0}, "-1 is negative"),
         ({}, {"x": "much"}, "'much' is not one number"),
         ({}, {"x": 1.0, "y": 2.0}, 'a value of "y", which is not decided\n    there are: x'),
+        ({}, {1: 2.0, "x": 1.0}, "a value of 1, which is not decided"),
         ({}, {}, "the design has no value of x"),
         ({}, "answer.json", '"answer.json" is no design'),
     ],

@@ -43,7 +43,7 @@ def checked(grid: Grid, design: Design, file: str) -> dict[str, float | str]:
     for name in design:
         if name not in decided and name != STRETCH.name:
             wrong = f"the design has a value of {shown(name)}, which is not decided"
-            findings.add(f"design.{name}", wrong, meant(name, decided))
+            findings.add(f"design.{name}", wrong, meant(str(name), decided))
     found: dict[str, float | str] = {}
     for base in grid.bases.values():
         named = {d.name: d.choices for d in base.decide if d.choices is not None}
