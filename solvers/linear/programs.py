@@ -31,6 +31,8 @@ RATIO = (
 BRANCHED = "of {} programs, one for each term that may be the largest"
 NO_DESIGN = "{}, by the bound of a program in which every limit may give"
 BEYOND = "of all designs within the other limits the best misses {} by {:.1e} of its value, by a bound"
+PART_OF_ONE = 0.1
+"""Of a whole number: as much as wider limits may let in."""
 HIDDEN_SHARE = 0.1
 """Of the gap asked for: what a part of a search that is let go may still hide."""
 MISSED = "every design breaks some limit by {:.1e} of its size or more"
@@ -94,16 +96,21 @@ def optimise(
 def _least(p: Program, asked: Program) -> Result:
     """The least of what is minimised.
 
-    Of whole numbers alone first with limits that are wider by ``WIDER``, unless what is best there breaks one: HiGHS'
-    presolve rounds rows of whole numbers, and loses designs that meet a limit exactly.
+    Of few whole numbers alone first with limits that are wider by ``WIDER``, unless what is best there breaks one:
+    HiGHS' presolve rounds rows of whole numbers, and loses designs that meet a limit exactly. Of ratios, and of numbers
+    so large that this lets more of them in, it would have to tell apart what differs by so little.
     """
     goal, under = milp.objective(asked)
-    if p.integer.all():
+    n, is_ratio = milp.numbers(p), bool(goal[:-1].any() and under[:-1].any())
+    if p.integer.all() and not is_ratio:
+        most = row_ends.upper_ends(n.rows, n.low, n.high, n.integer).max(initial=0.0)
         keys = [k for k in p.keys if k is not None]
-        wide = milp.least(asked, milp.numbers(p, factors=dict.fromkeys(keys, 1.0 + WIDER)), goal, under)
-        if wide.u is None or not milp_conflicts.breaks(p, wide.u):
-            return wide
-    return milp.least(asked, milp.numbers(p), goal, under)
+        if most * WIDER < PART_OF_ONE:
+            wider = milp.numbers(p, factors=dict.fromkeys(keys, 1.0 + WIDER))
+            wide = milp.least(asked, wider, goal, under)
+            if wide.u is None or not milp_conflicts.breaks(p, wide.u):
+                return wide
+    return milp.least(asked, n, goal, under)
 
 
 def _of_negatives(p: Program, *, ties: bool) -> Settled:
