@@ -52,7 +52,7 @@ CELLS = 400_000
 """Designs times points that are evaluated together."""
 LEFT = 0.01
 """Of the designs of a large table those that are compared at every point, for its declared work."""
-POINTS_OF_TABLE, MOST_TABULATED = 256, 2_000_000
+POINTS_OF_TABLE, MOST_TABULATED = 256, 1_000_000
 """Points together of a large table, and designs that a table still has."""
 TOO_LARGE = (
     f"{KIND}: there are more than {MOST_TABULATED} designs; with shorter lists, or nearer ends of whole numbers, it "

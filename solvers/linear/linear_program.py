@@ -19,7 +19,7 @@ PROPORTIONAL = 1e-12
 SCALING_PASSES = 4
 LEAST_SHARE_OF_COLUMN = 1e6
 """So much smaller than the unit of its column the end of a number may be: slack is 1e-10 of that unit."""
-WIDER = 1e-8
+ROUNDED_AWAY = 1e-8
 """By so much limits on whole numbers are wider where HiGHS searches them: its presolve loses what meets one exactly."""
 
 

@@ -21,7 +21,7 @@ from formulations.programs.program import Program, linear_cost, program
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports
-from solvers.linear.linear_program import WIDER, Numbers, Result, left_of_rows
+from solvers.linear.linear_program import ROUNDED_AWAY, Numbers, Result, left_of_rows
 
 RATE_ROUNDING = 1e-9
 TWO_SIDED = 1e-6
@@ -204,7 +204,7 @@ def next_change(p: Program, best: Result, key: RowKey, now: float = 1.0) -> tupl
     if first.u is None or first.bound <= now * (1.0 - PAST) or not math.isfinite(first.value):
         return None
     factor = max(first.value, now)
-    past = WIDER if p.integer.all() else PAST
+    past = ROUNDED_AWAY if p.integer.all() else PAST
     relaxed = replace(milp.numbers(p, factors={key: factor * (1.0 + past)}), known=best.known)
     there = milp.least(p, relaxed, goal, under, first.u)
     # what is better from a limit of 0 on, little by little, has no step that would be a change

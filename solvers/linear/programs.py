@@ -18,7 +18,7 @@ from formulations.tolerances import SLACK, TIE
 from results.solution import LimitState, Solution, Status
 from solvers import designs, judgement
 from solvers.linear import highs, least_misses, milp, milp_conflicts, milp_explained, milp_ties
-from solvers.linear.linear_program import WIDER, End, Numbers, Result, no_worse
+from solvers.linear.linear_program import ROUNDED_AWAY, End, Numbers, Result, no_worse
 from solvers.mechanisms.sensitivity import off_zero
 from solvers.outcome import Outcome
 
@@ -96,17 +96,17 @@ def optimise(
 def _least(p: Program, asked: Program) -> Result:
     """The least of what is minimised.
 
-    Of few whole numbers alone first with limits that are wider by ``WIDER``, unless what is best there breaks one:
-    HiGHS' presolve rounds rows of whole numbers, and loses designs that meet a limit exactly. Of ratios, and of numbers
-    so large that this lets more of them in, it would have to tell apart what differs by so little.
+    Of few whole numbers alone first with limits that are wider by ``ROUNDED_AWAY``, unless what is best there breaks
+    one: HiGHS' presolve rounds rows of whole numbers, and loses designs that meet a limit exactly. Of ratios, and of
+    numbers so large that this lets more of them in, it would have to tell apart what differs by so little.
     """
     goal, under = milp.objective(asked)
     n, is_ratio = milp.numbers(p), bool(goal[:-1].any() and under[:-1].any())
     if p.integer.all() and not is_ratio:
         most = row_ends.upper_ends(n.rows, n.low, n.high, n.integer).max(initial=0.0)
         keys = [k for k in p.keys if k is not None]
-        if most * WIDER < PART_OF_ONE:
-            wider = milp.numbers(p, factors=dict.fromkeys(keys, 1.0 + WIDER))
+        if most * ROUNDED_AWAY < PART_OF_ONE:
+            wider = milp.numbers(p, factors=dict.fromkeys(keys, 1.0 + ROUNDED_AWAY))
             wide = milp.least(asked, wider, goal, under)
             if wide.u is None or not milp_conflicts.breaks(p, wide.u):
                 return wide
@@ -144,6 +144,10 @@ def without_end(p: Program, endless: Program) -> Outcome | None:
     (R. R. Meyer, Mathematical Programming 7, 1974, 223-235). ``endless``: ``p`` without ends of a search, where nothing
     may say which amounts are there: those that grow are there from the start. All may grow, or one of them alone.
     """
+    n = milp.numbers(endless)
+    if np.isfinite(row_ends.upper_ends(n.rows, n.low, n.high, n.integer)).all():
+        # nothing grows for ever
+        return None
     goal, under = milp.objective(endless)
     if goal[:-1].any() and under[:-1].any():
         return None
