@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +19,7 @@ FAR_NUMBER = 1e60
 """A number beyond this, or below one over this, is named: its fifth power overflows or underflows."""
 MOST_NAMED = 3
 OVERFLOW = "the numbers of this point overflow"
-DIVIDES = "the objective or a limit divides by zero at every design: is a cost parameter 0?"
+DIVIDES = "the objective or a limit divides by zero at every design"
 
 
 def in_words(question: Question, problem: Exception) -> str:
@@ -30,19 +31,56 @@ def in_words(question: Question, problem: Exception) -> str:
     if isinstance(problem, NotPositive):
         return str(problem)
     if isinstance(problem, ValueError) and _is_infinite(question):
-        return infinite(question.objectives[0].name)
+        return infinite(question)
     far = list(_far(question))
     words = f"{type(problem).__name__}: {problem}"
     if isinstance(problem, OverflowError) or (far and isinstance(problem, ArithmeticError | ValueError)):
         how = "" if isinstance(problem, ArithmeticError) else f" ({words})"
         what = some_of(far, MOST_NAMED) or "a result, or a power on the way to it,"
         return f"{OVERFLOW}: {what} is too far from 1 to be computed with{how}"
-    return DIVIDES if isinstance(problem, ZeroDivisionError) else words
+    return _divides(question) if isinstance(problem, ZeroDivisionError) else words
 
 
-def infinite(name: str) -> str:
-    """Say of an objective that it is infinite at a design, where only numbers can be compared."""
-    return f"{name} is infinite: it overflows, or the costs that stand against it are all 0"
+def infinite(question: Question) -> str:
+    """Say of the first objective that it is infinite at a design, where only numbers can be compared."""
+    name = question.objectives[0].name
+    said, nothing = f"{name} is infinite", _nothings(question, name)
+    if nothing:
+        return f"{said}, since {nothing}"
+    return f"{said}: it overflows, or the costs that stand against it are all 0"
+
+
+def _divides(question: Question) -> str:
+    """Say of a question that divides by 0 what does so, and which of its numbers are 0."""
+    named = [*(o.name for o in question.objectives), *(x.name for x in question.limits)]
+    for name in dict.fromkeys(named):
+        nothing = _nothings(question, name)
+        if nothing:
+            return f"{name} is divided by 0 at every design, since {nothing}"
+    return DIVIDES
+
+
+def _nothings(question: Question, name: str) -> str:
+    """What is given as 0 and makes a metric infinite at the design of ones, in words; empty where nothing does."""
+    _, asked = next(combinations(question))
+    if math.isfinite(_at_ones(asked, name)):
+        return ""
+    zeros = [n for n, v in asked.given.items() if isinstance(v, float) and v == 0.0]
+    ones = dict.fromkeys(zeros, 1.0)
+    if not zeros or not math.isfinite(_at_ones(replace(asked, given={**asked.given, **ones}), name)):
+        return ""
+    # those of which one alone does not help stand for all
+    alone = [n for n in zeros if math.isfinite(_at_ones(replace(asked, given={**asked.given, n: 1.0}), name))]
+    return f"{some_of(alone or zeros, MOST_NAMED)} {'are all' if len(alone or zeros) > 1 else 'is'} 0"
+
+
+def _at_ones(question: Question, name: str) -> float:
+    """A metric at the design of ones; not a number where it has none there."""
+    x = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
+    with contextlib.suppress(ArithmeticError, ValueError, KeyError), np.errstate(all="ignore"):
+        asked = evaluation.unraised(question)
+        return float({**asked.given, **x, **evaluation.metrics(asked, x)}[name])
+    return math.nan
 
 
 def no_number(names: Iterable[str]) -> str:
@@ -53,13 +91,7 @@ def no_number(names: Iterable[str]) -> str:
 def _is_infinite(question: Question) -> bool:
     """Whether the objective is infinite at the design of ones, under the first of choices."""
     _, asked = next(combinations(question))
-    x = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in asked.decide}
-    with contextlib.suppress(ArithmeticError, ValueError), np.errstate(all="ignore"):
-        asked = evaluation.unraised(asked)
-        return bool(asked.objectives) and bool(
-            np.isinf(evaluation.objective(asked, x, evaluation.metrics(asked, x)))
-        )
-    return False
+    return bool(asked.objectives) and math.isinf(_at_ones(asked, asked.objectives[0].name))
 
 
 def refused(file: str, question: Question, problem: Exception) -> ScenarioError:

@@ -69,6 +69,27 @@ def beyond(question: Question) -> list[Space]:
     return [replace(any_value, low=a, high=b) for a, b in outside(near, low, high) if (a < b).any()]
 
 
+def least(question: Question, best: float) -> float:
+    """A bound of what is minimised at designs beyond the ends that only a search has; infinite where none is better.
+
+    ``best``: what the best known design comes to.
+    """
+    found = math.inf
+    for shell in beyond(question):
+        try:
+            where = replace(shell, low=shell.low[None], high=shell.high[None])
+            low, high = boxes.tightened(question, where, target=best)
+            if (low <= high).all():
+                # nor do floats end what nothing else does
+                endless = np.where(high >= where.high, np.inf, high)
+                with np.errstate(invalid="ignore"):
+                    lowest = boxes.enclose(question, low, endless).low[-1].min()
+                found = min(found, -math.inf if math.isnan(lowest) else float(lowest))
+        except (CannotTake, ArithmeticError):
+            return -math.inf
+    return found
+
+
 def searched(question: Question) -> str:
     """Say how far a search without a design went, where what is beyond is not known."""
     where = space(question)

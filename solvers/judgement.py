@@ -134,7 +134,7 @@ class Judged:
         if not self.allowed[0]:
             return "re-evaluation finds a value that is not allowed"
         if not self.finite[0]:
-            return failures.infinite(self.question.objectives[0].name)
+            return failures.infinite(self.question)
         lost = [n for n, missing in self.lost().items() if missing[0]]
         if lost:
             names = ", ".join(lost)

@@ -242,19 +242,23 @@ def program(
 
 
 def product(question: Question) -> Program | None:
-    """The program of a question whose first objective is to make a product of two ratios least; None for others.
+    """The program of a question whose first objective is a product of two ratios; None for others.
 
-    The product is that of the program's goal and its only other one. The goal is the factor whose numerator is
-    decided, where only one is. Raises NotPosynomial where a limit is not affine.
+    What is minimised is the product of the program's goal and its only other one: one over the objective where that is
+    made greatest. The goal is the factor whose numerator is decided, where only one is. Raises NotPosynomial where a
+    limit is not affine.
     """
-    if not question.objectives or question.objectives[0].maximize:
+    if not question.objectives:
         return None
     made = run(question)
     value = evaluation.objective(question, made.x, made.at)
     if not isinstance(value, Product):
         return None
-    one, other = _factors(value)
-    return _built(question, Stated(made.x, limits(question, made), one, 1, {}, [(other, 1)]))
+    factors, sign = _factors(value), 1
+    if question.objectives[0].maximize:
+        factors, sign = [Linear(f.denominator, f.numerator) for f in factors], -1
+    one, other = sorted(factors, key=lambda f: f.numerator.is_constant)
+    return _built(question, Stated(made.x, limits(question, made), one, sign, {}, [(other, sign)]))
 
 
 def of_products(question: Question) -> dict[str, Program]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from dse.system.arrays import Array
 from dse.system.records import dataclass
-from formulations.programs.program import Program
+from formulations.programs.program import Program, linear_cost
 from results.solution import Status
 from solvers import judgement
 from solvers.linear import highs, milp, programs
@@ -33,6 +33,7 @@ MOST_PROGRAMS = 5000
 # enough to see whether anything runs away
 COARSE_GAP = 1e-2
 STRETCH_ROUNDING = 1e-13
+RAY_ROUNDING = 1e-12
 OF_NOTHING = "a factor of the product is 0, and none is ever below it"
 
 
@@ -147,7 +148,28 @@ def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
         f"programs leave a gap of {max(1.0 - bound / found.best, 0.0):.1e}"
     )
     status = judgement.as_proved(p.question, found.best, bound)
-    return Outcome(status, p.design(found.u), bound, text, programs.SOLVER)
+    return Outcome(status, p.design(found.u), programs.to_user(p, bound), text, programs.SOLVER)
+
+
+def without_end(p: Program) -> Outcome | None:
+    """The outcome where the product falls to 0 along a direction of the program; None where none is found."""
+    n, factors = milp.numbers(p), ((p.others[0][0], p.others[0][1]), milp.objective(p))
+    for goal, under in factors:
+        if goal[:-1].any():
+            continue
+        ray = highs.minimise(n.relaxed(), linear_cost(goal, under)).ray
+        if ray is not None and not any(_rises(*f, ray) for f in factors) and programs.is_there(p, n, ray):
+            return programs.unbounded_along(p, ray)
+    return None
+
+
+def _rises(goal: Array, under: Array, ray: Array) -> bool:
+    """Whether a factor may rise without end along a direction."""
+    top, bottom = (
+        float(form[:-1] @ ray) / max(float(np.abs(form[:-1]) @ np.abs(ray)), np.finfo(float).tiny)
+        for form in (goal, under)
+    )
+    return bottom < -RAY_ROUNDING or (bottom <= RAY_ROUNDING and top > RAY_ROUNDING)
 
 
 def _least_bound(p: Program, gap: float, deadline: float, high: Array) -> float:
@@ -164,7 +186,7 @@ def _least_product(p: Program, gap: float, deadline: float) -> _Search | Outcome
     if End.INFEASIBLE in (first.end, lone.end):
         return _infeasible(p)
     if first.u is None or lone.u is None:
-        return None
+        return without_end(p)
     if first.bound <= 0 or lone.bound <= 0:
         return _of_nothing(p, [(first, goal, under), (lone, *milp.objective(p))])
     low, high = first.bound, s.tried(lone.u)

@@ -61,7 +61,7 @@ def optimise(
     goal, under = milp.objective(asked)
     best = _least(p, asked)
     if best.end is End.UNBOUNDED:
-        return Settled(_unbounded(p, best.ray), {})
+        return Settled(unbounded_along(p, best.ray), {})
     if p.sign < 0 and not math.isfinite(best.value) and not evaluation.inverted(p.question):
         return _of_negatives(p, ties=ties)
     if best.u is None:
@@ -97,12 +97,12 @@ def _least(p: Program, asked: Program) -> Result:
     """The least of what is minimised.
 
     Of few whole numbers alone first with limits that are wider by ``ROUNDED_AWAY``, unless what is best there breaks
-    one: HiGHS' presolve rounds rows of whole numbers, and loses designs that meet a limit exactly. Of ratios, and of
-    numbers so large that this lets more of them in, it would have to tell apart what differs by so little.
+    one: HiGHS' presolve rounds rows of whole numbers, and loses designs that meet a limit exactly. Of numbers so large
+    that this lets more of them in, it would have to tell apart what differs by so little.
     """
     goal, under = milp.objective(asked)
-    n, is_ratio = milp.numbers(p), bool(goal[:-1].any() and under[:-1].any())
-    if p.integer.all() and not is_ratio:
+    n = milp.numbers(p)
+    if p.integer.all():
         most = row_ends.upper_ends(n.rows, n.low, n.high, n.integer).max(initial=0.0)
         keys = [k for k in p.keys if k is not None]
         if most * ROUNDED_AWAY < PART_OF_ONE:
@@ -160,12 +160,12 @@ def without_end(p: Program, endless: Program) -> Outcome | None:
             if ray is None and grow is amounts:
                 # nor does it, then, where fewer grow
                 break
-            if ray is not None and _is_there(p, near, ray):
-                return _unbounded(endless, ray)
+            if ray is not None and is_there(p, near, ray):
+                return unbounded_along(endless, ray)
     return None
 
 
-def _is_there(p: Program, near: Numbers, ray: Array) -> bool:
+def is_there(p: Program, near: Numbers, ray: Array) -> bool:
     """Whether some design of a program has any of all that grows along a direction."""
     grows = dict(zip(p.columns, ray.tolist(), strict=True))
     flags = [isinstance(c, Some) and any(map(grows.get, c.amount.terms)) for c in p.columns]
@@ -226,7 +226,8 @@ def _beyond_others(p: Program) -> Outcome | None:
     return Outcome(Status.INFEASIBLE, certificate=BEYOND.format(label, missed[1] - 1.0), solver=SOLVER)
 
 
-def _unbounded(p: Program, ray: Array | None) -> Outcome:
+def unbounded_along(p: Program, ray: Array | None) -> Outcome:
+    """The outcome where a direction of a program has no end, called by what grows most along it."""
     names = [d.name for d in p.question.decide if d.values is None]
     name = names[0]
     if ray is not None:

@@ -75,17 +75,23 @@ def _farthest(question: Question) -> Question | None:
 
 
 def _outcome(question: Question, found: Found, x: dict[str, float]) -> Outcome:
-    low, value = float(found.bound[0]), evaluation.to_minimise(question, float(found.value[0]))
-    low = np.inf if evaluation.inverted(question) and low <= 0 else evaluation.to_minimise(question, low)
+    value, low = (_of_user(question, float(a[0])) for a in (found.value, found.bound))
     gap = float(judgement.relative_gap(value, low))
     if gap <= question.gap:
         text = f"interval branch and bound: {found.work[0]} boxes leave a gap of {gap:.1e}"
         ends = zip(x, *found.ends[:, 0].tolist(), strict=True)
         ranges = {name: (least, most) for name, least, most in ends if least < most}
         return Outcome(Status.OPTIMAL, x, low, text, SOLVER, ranges=ranges)
-    # the gap is told with the answer: another method may have the better bound
+    # what is searched ends somewhere; the gap is told with the answer: another method may have the better bound
+    low = _of_user(question, min(float(found.bound[0]), beyond.least(question, float(found.value[0]))))
     text = f"interval branch and bound stopped after {plural(found.work[0], 'box')}"
     return Outcome(Status.FEASIBLE, x, low if np.isfinite(low) else None, text, SOLVER)
+
+
+def _of_user(question: Question, least: float) -> float:
+    """The user's objective from what is minimised, infinite where that has no end."""
+    endless = evaluation.inverted(question) and least <= 0
+    return np.inf if endless else float(evaluation.to_minimise(question, least))
 
 
 def _shells(question: Question, where: Space) -> Boxes:

@@ -132,14 +132,19 @@ def _answered_by_scip(question: Question, tried: Sequence[Outcome]) -> Outcome:
 
 
 def answered_as_product(question: Question) -> Outcome | None:
-    """Return the answer where the objective is a product of two ratios over a program; None where it is not."""
+    """Return the answer where the objective is a product of two ratios over a program; None where it is not.
+
+    Of a greatest product it is only told where that has no end: other methods find the others sooner.
+    """
     if not is_linear(question):
         return None
     try:
         from solvers.linear import program_product
 
         p = product(question)
-        return None if p is None else program_product.minimise(p)
+        if p is None:
+            return None
+        return program_product.without_end(p) if p.sign < 0 else program_product.minimise(p)
     except (NotPosynomial, ArithmeticError):
         return None
 

@@ -92,3 +92,32 @@ def test_the_best_design_may_meet_a_limit_exactly(case: str):
     assert found.status == "optimal"
     assert found.objective == pytest.approx(greatest, rel=1e-12)
     assert all(state.slack is None or state.slack >= -1e-9 for state in found.limits.values())
+
+
+def test_a_ratio_may_be_best_where_a_limit_is_met_exactly():
+    """Dollars per throughput: a bound of 167.1n was told, which this design breaks."""
+    found = dse.solve(
+        {
+            "model": "sockets",
+            "machine": {
+                "a": _type(4e8, 5e-10, 1.0000000000000002e-10, 2e-8),
+                "b": _type(4e8, 5e-10, 5e-10, 2e-8),
+            },
+            "given": SHARED
+            | {"power_step": 0.25, "cost_per_power_step": 25.0, "energy_price": 0, "supply_efficiency": 0.5}
+            | {
+                "socket_failures": 1e-10,
+                "levels": [FULL],
+                "cards": [_card("k4", 4, 10, 0.2)],
+                "card_power_limit": 1.0,
+            },
+            "decide": {f"sockets.{name}.full.k4": {"max": 24} for name in "ab"},
+            "define": {"spent": "cost / throughput"},
+            "objective": {"maximize": "spent"},
+            "limits": {"efficiency": {"min": 7.5e8}},
+        }
+    )
+    assert found.status == "optimal"
+    # the greatest of all designs within the limit, tried one by one
+    assert found.objective == pytest.approx(1.7436666666666667e-07, rel=1e-12)
+    assert found.bound == pytest.approx(found.objective, rel=1e-12)
