@@ -11,7 +11,7 @@ COMPILED := $(BIN)/python -m compileall -q dse formulations results scenarios so
 # without it every process that is started compiles all modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: crash demo environment test fast frozen fuzz lint types house wheel bench docs site floors clean slurm
+.PHONY: statements crash demo environment test fast frozen fuzz lint types house wheel bench docs site floors clean slurm
 
 demo: $(VENV)/.plain
 	@mkdir -p $(OUT)
@@ -48,6 +48,10 @@ types: $(VENV)/.dev
 
 house: $(VENV)/.dev
 	$(BIN)/lint-imports
+
+# how large the house is, room by room
+statements:
+	@$(PYTHON) .ci/statements.py
 
 wheel: $(VENV)/.dev
 	bash .ci/wheel $(BIN)/python
