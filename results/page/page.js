@@ -7,7 +7,7 @@ const PALETTE = ["#0b5cad", "#d55e00", "#009e73", "#cc79a7", "#b07c00", "#3a8fc4
 const SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "hexagon", "bowtie"];
 const SYMBOLS = { optimal: "circle", feasible: "diamond", evaluated: "circle", infeasible: "x-thin-open",
   unbounded: "triangle-up-open", error: "square-x-open", "not computed": "circle-open" };
-const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+const CONFIG = { displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
 // beside a map and below the buttons, which would cover its first numbers
 const BAR = { len: 0.6, y: 0, yanchor: "bottom" };
 const TICK_LETTERS = 24, LEGEND_LETTERS = 40, CELL_LETTERS = 38;

@@ -76,3 +76,14 @@ def test_numbers_of_a_breakdown_and_the_width_of_a_front_are_short(browser: Any,
     # a total of nothing has no shares
     assert "NaN" not in text(b, "sums-table")
     assert "(60 %)" in text(b, "sums-table")
+
+
+def test_no_button_of_a_picture_sends_numbers_away(browser: Any, tmp_path: Path):
+    b = opened(browser, tmp_path)
+    buttons = b.find_elements("css selector", ".modebar-btn")
+    named = {str(button.get_attribute("data-title")) for button in buttons}
+    assert named
+    own = "Download plot as a PNG, Zoom, Pan, Zoom in, Zoom out, Reset axes, Reset, Orbital rotation"
+    assert named <= set(own.split(", "))
+    allowed = b.execute_script("return document.querySelector('meta[http-equiv]').content")
+    assert "connect-src 'none'" in allowed
