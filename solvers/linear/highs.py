@@ -43,7 +43,8 @@ NEAR_MISS = 1e-6
 """Of the size of every row: a point that misses one by more is missed for sure."""
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
-PROGRAM_SECONDS, ANY_NODES, NODES_WITHOUT_PRESOLVE = 120.0, (1 << 31) - 1, 1000
+PROGRAM_SECONDS, SEARCH_NODES, NODES_OF_ANY, NODES_WITHOUT_PRESOLVE = 120.0, 200_000, 20_000, 1000
+"""Of a search, and of one for any point: whole numbers in a thin strip, as one sum held to one value, never end it."""
 
 
 def minimise(
@@ -57,10 +58,9 @@ def minimise(
     free = n.integer & (n.low < n.high)
     if not free.any():
         return _solved_linear_program(n.relaxed(), cost)
-    few = n.rows[supports.few_of_several(n)]
+    few, whole = n.rows[supports.few_of_several(n)], partial(_searched_integers, share=share)
     chosen = of_sets(n, cost) if len(few) else None
     if chosen is None and len(few):
-        whole = partial(_searched_integers, share=share)
         chosen = supports.minimise(n, cost, gap, few, _solved_linear_program, whole)
     return _searched_integers(n, cost, gap, worse, share=share) if chosen is None else chosen
 
@@ -121,7 +121,7 @@ def _searched_integers(
 
 def _point_that_meets(n: Numbers, cost: Array) -> Result:
     """What one search finds, with whole numbers whole, if it meets the rows."""
-    found = _called_highs(n, cost, 0.0, share=ROUGH_SHARE).u
+    found = _called_highs(n, cost, 0.0, share=ROUGH_SHARE, nodes=NODES_WITHOUT_PRESOLVE).u
     if found is None:
         return Result(End.FAILED)
     u = np.where(np.append(n.integer, False), np.round(found), found)
@@ -291,20 +291,20 @@ def _called_highs(
     tight: bool = True,
     presolve: bool = True,
     share: float = MIP_GAP,
-    nodes: int = ANY_NODES,
+    nodes: int = SEARCH_NODES,
 ) -> Result:
     """One call of HiGHS on balanced numbers, which must be numbers: it crashes on others.
 
     ``tight``: with tolerances far below its own; ``share``: relative gap that is enough; ``nodes``: at most so many.
     """
-    if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()):
+    if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()) or large_numbers.in_a_strip(n):
         return Result(End.FAILED)
     import highspy  # only where there is a program to solve: it takes longer than most answers
 
     row, column = linear_program.balance(n)
     size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
     h = model(n, cost, row, column, size, gap, share, presolve=presolve)
-    h.setOptionValue("mip_max_nodes", nodes)
+    h.setOptionValue("mip_max_nodes", nodes if cost[:-1].any() else min(nodes, NODES_OF_ANY))
     if not tight:
         usual = highspy.Highs()
         for name in TOLERANCES:

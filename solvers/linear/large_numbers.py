@@ -33,6 +33,9 @@ SMALL_ADDED = 1000.0
 
 FAR_WHOLE, FAR_PASSES, NEAR_WHOLE = 1e9, 40, 1e6
 """From where on ends of whole numbers are drawn in before a search, how often, and the end of a search for a point."""
+THIN_STRIP, STRIP_END = 1e-6, 1e5
+"""Of the numbers of two rows: as far apart are the two sides of one limit that hold what it limits to one value;
+and whole numbers up to which that is searched."""
 ROUGHLY = 1e-6
 """Of the sizes of all that a point costs: so much less it may cost for what solvers let rows be missed by."""
 
@@ -59,6 +62,35 @@ def with_implied_ends(n: Numbers, cost: Array, near: Callable[[Numbers], Result]
         ends = np.maximum(upper_ends(rows, n.low, n.high, n.integer, passes=FAR_PASSES), n.low)
         n = replace(n, high=np.where(far, ends, n.high))
     return n
+
+
+def in_a_strip(n: Numbers) -> bool:
+    """Whether limits hold a sum of whole numbers of both signs to one value, and nothing ends these near by.
+
+    HiGHS then draws in their ends one by one, for hours, and looks at no clock. So it does where both sides may give,
+    but not where all numbers are multiples of one, as a card is of sockets.
+    """
+    # most have none as it stands, and need no ends that follow from rows
+    return _is_held(n, n.high) and _is_held(n, upper_ends(n.rows, n.low, n.high, n.integer))
+
+
+def _is_held(n: Numbers, high: Array) -> bool:
+    """The same with upper ends."""
+    far = n.integer & (high > STRIP_END)
+    if np.count_nonzero(far) < 2:
+        return False
+    rows = n.rows[~n.equal]
+    counts, divisible = np.where(n.integer, rows[:, :-1], 0.0), rows[:, :-1][:, ~n.integer]
+    size = np.abs(counts).max(axis=1, initial=0.0)
+    least = np.where(counts != 0.0, np.abs(counts), np.inf).min(axis=1, initial=np.inf)
+    of_least = counts / least[:, None]
+    multiples = (np.abs(of_least - np.round(of_least)) <= THIN_STRIP).all(axis=1)
+    held = (divisible <= 0.0).all(axis=1) & ~multiples
+    held &= (counts[:, far] > 0.0).any(axis=1) & (counts[:, far] < 0.0).any(axis=1)
+    counts, constant = counts[held] / size[held, None], rows[held, -1] / size[held]
+    apart = np.abs(counts[:, None] + counts[None]).max(axis=2, initial=0.0)
+    width = np.abs(constant[:, None] + constant[None])
+    return bool(((apart <= THIN_STRIP) & (width <= THIN_STRIP * np.maximum(np.abs(constant), 1.0))).any())
 
 
 def minimise(n: Numbers, cost: Array, gap: float, linear: Solve, whole: Solve) -> Result | None:

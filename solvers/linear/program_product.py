@@ -33,7 +33,6 @@ MOST_PROGRAMS = 5000
 # enough to see whether anything runs away
 COARSE_GAP = 1e-2
 STRETCH_ROUNDING = 1e-13
-RAY_ROUNDING = 1e-12
 OF_NOTHING = "a factor of the product is 0, and none is ever below it"
 
 
@@ -169,7 +168,7 @@ def _rises(goal: Array, under: Array, ray: Array) -> bool:
         float(form[:-1] @ ray) / max(float(np.abs(form[:-1]) @ np.abs(ray)), np.finfo(float).tiny)
         for form in (goal, under)
     )
-    return bottom < -RAY_ROUNDING or (bottom <= RAY_ROUNDING and top > RAY_ROUNDING)
+    return bottom < -highs.RAY_ROUNDING or (bottom <= highs.RAY_ROUNDING and top > highs.RAY_ROUNDING)
 
 
 def _least_bound(p: Program, gap: float, deadline: float, high: Array) -> float:

@@ -206,7 +206,7 @@ def test_a_machine_of_times_alone_is_answered(asked: str):
     for more in ({"objective": {"maximize": "efficiency"}}, {"limits": {"efficiency": {"min": 1}}}):
         nothing = dse.solve(question | more)
         assert nothing.status == "error"
-        assert "divides by zero at every design" in nothing.message
+        assert "is divided by 0 at every design" in nothing.message
 
 
 def test_the_least_product_over_a_million_settings_is_that_of_the_table():
