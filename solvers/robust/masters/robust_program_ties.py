@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dse.models.arithmetic import CannotTake
-from dse.system.arrays import Array
+from dse.system.arrays import Array, Bools
 from formulations.tolerances import TIE
 from formulations.uncertainty.measures import MEAN
 from formulations.uncertainty.robust_program import Posed, ties
@@ -47,23 +50,35 @@ def settled(master: Master, goal: Measured | None, u: Array) -> Array:
             _, then = master.least(step, TIE, master.solve, worse)
         except CannotTake:  # a number over a sum that may be 0
             continue
-        # of what has no divisor at all 0 / 0 is no ratio, and what has no end settles nothing
-        if (
-            then is None
-            or (asked.ratio and not (asked.under(then) @ then > 0.0).all())
-            or _is_endless(master, then)
-        ):
+        # of what has no divisor at all 0 / 0 is no ratio
+        if then is None or (asked.ratio and not (asked.under(then) @ then > 0.0).all()):
             continue
-        u = then
-        held.append(_no_worse(step, u))
+        before = list(master.rows)
+        held.append(_no_worse(step, then))
         master.rows += [_ended(c, held[-1].end) for c in master.cuts]
+        if (far := _at_ends(master, then)).any():
+            # what costs nothing may be at its end, while what has no end settles nothing
+            few = Measured(partial(_row_of, far / master.high), MEAN)
+            master.cuts = [few.cut(then)]
+            _, less = master.least(few, TIE, master.solve, worse)
+            if less is None or _at_ends(master, less).any():
+                held.pop()
+                master.rows = before
+                continue
+            then = less
+        u = then
     return u
 
 
-def _is_endless(master: Master, u: Array) -> bool:
-    """Whether a design is at an end that only a search has."""
+def _at_ends(master: Master, u: Array) -> Bools:
+    """Which of the shared columns are at an end that only a search has."""
     p, shared = master.posed.program, master.posed.shared
-    return bool((p.boxed[shared] & (u[:-1] >= master.high * (1.0 - milp.AT_PROGRAM_END))).any())
+    return np.asarray(p.boxed[shared] & (u[:-1] >= master.high * (1.0 - milp.AT_PROGRAM_END)))
+
+
+def _row_of(columns: Array, _u: Array) -> Array:
+    """A sum of shared columns as the row of one world."""
+    return np.append(columns, 0.0)[None]
 
 
 def _no_worse(step: Measured, u: Array) -> Measured:
