@@ -1,4 +1,4 @@
-"""One design of a station for all samples: of those that are as good the tie rule takes the cheapest, as for one world."""
+"""One design of a station for all samples: of those that are as good the tie rule takes the cheapest."""
 
 from __future__ import annotations
 
