@@ -18,7 +18,7 @@ from solvers import designs, enumeration, judgement, side_by_side
 from solvers.designs import Grid
 from solvers.geometric import structured
 from solvers.geometric.points import best_cases
-from solvers.geometric.programs import branch
+from solvers.geometric.programs import branch, nudges, ties
 from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
 from solvers.geometric.structured import Optimum, Searched
 from solvers.judgement import Judged
@@ -28,6 +28,8 @@ from solvers.outcome import Outcome
 
 # each case is within TIE of its own optimum
 EQUAL = 2 * TIE
+FARTHER = math.exp(nudges.SETTLED_WIDTH)
+"""How far beyond those of a range outer ends may lie that are no others: a search may be wrong by that."""
 NODES_BEFORE_INTERVALS = 600
 """Nodes of a case, half a second of them, after which a question of few numbers is asked by intervals."""
 
@@ -62,18 +64,32 @@ def optimise(problem: Problem, *, ties: bool = True) -> Optimum:
     )
 
 
-def _settled_over_cases(problem: Problem, searches: Sequence[Searched], ties: bool) -> Optimum:
+def _settled_over_cases(problem: Problem, searches: Sequence[Searched], tied: bool) -> Optimum:
     question, count = problem.question, len(searches)
     if not problem.cases:
-        return structured.settle(searches[0], tied=ties)
+        found = structured.settle(searches[0], tied=tied)
+        before = found.settled or _comes_first(_of_outcome(question, found.outcome), found.floors)
+        return _with_doubts(dataclasses.replace(found, settled=before))
     first = min(searches, key=lambda one: parts.WITHOUT_DESIGN.get(one.status, 0.0))
     if first.status in (Status.UNBOUNDED, Status.INFEASIBLE):
         outcome = structured.settle(first).outcome
         return Optimum(dataclasses.replace(outcome, certificate=_proof_of_cases(outcome.certificate, count)))
-    best = _winning_case(question, searches, ties)
+    best = _winning_case(question, searches, tied)
     if best is None or not _is_closed(question, best.outcome):
         return _with_other(question, best, methods.unstructured(question))
-    return best
+    return _with_doubts(best)
+
+
+def _with_doubts(found: Optimum) -> Optimum:
+    """The same with what is not known of the designs that are as good said in its certificate."""
+    if found.outcome.status is not Status.OPTIMAL:
+        return found
+    x, ranges, said = found.outcome.x or {}, found.ranges or {}, [found.outcome.certificate]
+    ends = [(beyond, ranges.get(n, (x[n], x[n]))) for n, beyond in found.beyond.items()]
+    farther = [low * FARTHER < a or high > b * FARTHER for (low, high), (a, b) in ends]
+    said += [] if found.settled else [ties.UNSETTLED]
+    said += [ties.UNRANGED] if any(farther) else []
+    return dataclasses.replace(found, outcome=dataclasses.replace(found.outcome, certificate="; ".join(said)))
 
 
 def _with_other(question: Question, best: Optimum | None, other: Outcome) -> Optimum:
@@ -131,7 +147,26 @@ def _winning_case(question: Question, searches: Sequence[Searched], ties: bool) 
     )
     places = tuple(place for one, at in zip(good, there, strict=True) if at for place in one.places)
     equal = [(one.ranges or {}, j.x) for one, j, at in zip(good, judged, tied, strict=True) if at]
-    return Optimum(outcome, _ranges_over_cases(equal, x), places)
+    those = [one for one, at in zip(good, tied, strict=True) if at]
+    names = dict.fromkeys(n for one in those for n in one.beyond)
+    outer = {n: [one.beyond[n] for one in those if n in one.beyond] for n in names}
+    return Optimum(
+        outcome,
+        _ranges_over_cases(equal, x),
+        places,
+        beyond={n: (min(a for a, _ in ends), max(b for _, b in ends)) for n, ends in outer.items()},
+        settled=all(one.settled or _comes_first(judged[which], one.floors) for one in those),
+    )
+
+
+def _comes_first(handed_out: Judged, floors: Mapping[str, float]) -> bool:
+    """Whether the one handed out comes before all that are nowhere below ``floors`` in what ties go to, in order."""
+    values = {**handed_out.x, **handed_out.at}
+    for name, least in floors.items():
+        value = float(values[name])
+        if abs(least - value) > EQUAL_DESIGNS * value:
+            return least > value
+    return bool(floors)
 
 
 def _lost(s: Searched) -> Optimum:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from functools import partial
 
 import numpy as np
@@ -26,7 +27,7 @@ from solvers import side_by_side
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric_answers
 from solvers.geometric.points.geometric_answers import NO_DESIGN, PROOFS, Answers, Part, of_search
-from solvers.geometric.programs import branch, optima, ties
+from solvers.geometric.programs import branch, nudges, optima, ties
 from solvers.geometric.programs.geometric_conflicts import constant_product
 from solvers.geometric.programs.kinks import Place
 from solvers.mechanisms.conflicts import ONE
@@ -41,13 +42,18 @@ class Optimum:
     """An outcome with what the explanations need: ranges, and the ``places`` where the optimum is attained.
 
     Of a problem with maxima these are the same design in every case that attains it. ``tied``: where nobody asked which
-    of the best designs it is, finds the one by the tie rule without another search.
+    of the best designs it is, finds the one by the tie rule without another search. ``beyond``: ends that nothing as
+    good lies beyond, where those of ranges are not proved. ``settled``: the tie rule is known to have decided;
+    where it is not, ``floors``: what that which ties go to, in order, is proved not to be below.
     """
 
     outcome: Outcome
     ranges: dict[str, tuple[float, float]] | None = None
     places: tuple[Place, ...] = ()
     tied: Callable[[], Optimum] | None = None
+    beyond: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    settled: bool = True
+    floors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +159,14 @@ def _at_its_limit(problem: Problem, goal: Goal) -> Optimum | None:
         own, ONE, found.y, stages, side_by_side.solve, after=None, within=(found.low, found.high)
     )
     # all designs that attain the limit are as good, not only those that ties go to
-    low, high = ties.reach_of_all(batch.alone(rest, None), chosen.y, side_by_side.solve)
+    ends, outer = nudges.reach_of_all(batch.alone(rest, None), chosen.y, side_by_side.solve)
     x = _values_in_si(problem, chosen.y[0])
     text = f"a limit stops {goal.name} here, and this design attains it"
-    if found.status[0] != gp.OPTIMAL or not chosen.sure[0]:
-        text = f"{text}; {ties.UNSETTLED}"
+    settled = found.status[0] == gp.OPTIMAL and bool(chosen.sure[0])
     outcome = Outcome(Status.OPTIMAL, x, goal.to_user(least), text, "dse branch and bound")
     place = Place(problem, _logarithms(x), None)
-    return Optimum(outcome, _ranges(problem, low[0], high[0]), (place,))
+    ranges, beyond = _ranges(problem, *ends[:, 0]), _outer_ends(problem, *outer[:, 0])
+    return Optimum(outcome, ranges, (place,), beyond=beyond, settled=settled)
 
 
 def settle(s: Searched, *, tied: bool = True) -> Optimum:
@@ -186,7 +192,12 @@ def settle(s: Searched, *, tied: bool = True) -> Optimum:
     # of a program that the kernel solved the multipliers are known
     sure = s.part.found.alone is not None and s.part.found.status[0] == gp.OPTIMAL
     place = Place(problem, _logarithms(x), a.multipliers.copy() if sure else None)
-    return Optimum(Outcome(status, x, bound, text, solver), _ranges(problem, *a.ranges[:, 0]), (place,))
+    ranges, beyond = _ranges(problem, *a.ranges[:, 0]), _outer_ends(problem, *a.beyond[:, 0])
+    outcome = Outcome(status, x, bound, text, solver)
+    stages = (g.name for g in ties.tie_goals(problem, goal.name))
+    floors = {n: float(least) for n, least in zip(stages, np.exp(a.floors[0]), strict=True)}
+    settled = not tied or bool(a.tied[0])
+    return Optimum(outcome, ranges, (place,), beyond=beyond, settled=settled, floors=floors)
 
 
 def _without_design(s: Searched, solver: str) -> Outcome:
@@ -217,6 +228,13 @@ def _ranges(problem: Problem, low: Array, high: Array) -> dict[str, tuple[float,
     """The interval of optimal values of each variable that is not unique, from its ends in logs."""
     ends = zip(problem.variables, np.exp(low), np.exp(high), strict=True)
     return {v.name: (float(least), float(most)) for v, least, most in ends if least < most}
+
+
+def _outer_ends(problem: Problem, low: Array, high: Array) -> dict[str, tuple[float, float]]:
+    """Outer ends of decided numbers, from logs where there are any; an end that has none is nowhere far out."""
+    least, most = np.where(np.isnan(low), np.inf, np.exp(low)), np.where(np.isnan(high), 0.0, np.exp(high))
+    ends = zip(problem.variables, least, most, strict=True)
+    return {v.name: (float(a), float(b)) for v, a, b in ends if not v.auxiliary and (a < np.inf or b > 0.0)}
 
 
 def _logarithms(x: Mapping[str, float]) -> Array:

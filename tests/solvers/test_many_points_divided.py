@@ -25,7 +25,7 @@ from scenarios.sweep.grids import Grid
 from solvers.answer import answer
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric
-from solvers.geometric.programs import branch, ties
+from solvers.geometric.programs import branch, nudges, ties
 
 OPTIMAL, INFEASIBLE = STATUS_CODES[Status.OPTIMAL], STATUS_CODES[Status.INFEASIBLE]
 FREE = {"processors": {"max": 65536}, "memory": {}}
@@ -261,7 +261,7 @@ def test_what_limits_are_worth_settles_no_ties(monkeypatch: pytest.MonkeyPatch):
     of = grid(asked(HEAVY, LEAST_TIME) | {"machine": CHEAP_MEMORY})
     everything, _ = at_once(of)
     monkeypatch.setattr(ties, "by_rule", refused)
-    monkeypatch.setattr(ties, "reaches", refused)
+    monkeypatch.setattr(nudges, "reaches", refused)
     kept = {"status", "objective", "bound", "gap", "binding", "elasticity"}
     few, left = geometric.over(of, compiled=False).solve(
         results.dataset.only(results.dataset.layout(of), kept), over_grid.whole(of)

@@ -30,7 +30,7 @@ def put(answers: BlockAnswers, points: Points, batch: Batch, a: Answers, solve: 
     """Tell what stands beside the answers of some geometric programs; tells of which all of it is known."""
     if batch.arrays.allowed:
         return np.zeros(a.status.size, bool)
-    best: Bools = (a.status == STATUS_CODES[Status.OPTIMAL]) & a.plain
+    best: Bools = (a.status == STATUS_CODES[Status.OPTIMAL]) & a.plain & np.isnan(a.beyond).all((0, 2))
     _put_optima(answers, points, batch, a, best)
     none = np.flatnonzero(a.status == STATUS_CODES[Status.INFEASIBLE])
     best[none] = _put_conflicts(

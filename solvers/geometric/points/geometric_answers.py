@@ -85,6 +85,8 @@ class Answers:
     in logs (N, n), a bound ``value`` in logs, and ``multipliers`` (N, limits); ``elasticity``: of the user's limits the
     least of these where they are not unique, NaN where they have no end. ``plain``: where the bound follows from these
     multipliers and the limits as they stand. ``ranges`` (2, N, n): ends in logs of what is not unique, NaN elsewhere.
+    ``beyond``: what nothing as good lies beyond, where these ends are not proved. ``tied``: where the tie rule is known
+    to have decided; of one question ``floors``: see ``Chosen``.
     ``nodes``: how many the search took. ``why``: for what reason a point is left over. ``runs``: where a number runs
     away, which one, and whether it falls. ``conflict``: (N, names) the limits of ``names`` that stand in the conflict
     of an infeasible point. ``judged``: the designs by the model's own equations.
@@ -97,12 +99,15 @@ class Answers:
     elasticity: Array
     plain: Bools
     ranges: Array
+    beyond: Array
+    tied: Bools
     nodes: Integers
     why: Reasons
     runs: Reasons
     names: tuple[str, ...] = field(init=False)
     conflict: Bools = field(init=False)
     judged: Judged = field(init=False)
+    floors: Array = field(init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +190,7 @@ def blank(batch: Batch) -> Answers:
     return Answers(
         np.zeros(count, np.int8), np.full((count, n), np.nan), np.full(count, np.nan),
         np.zeros((count, m)), np.zeros((count, m)), np.ones(count, bool), np.full((2, count, n), np.nan),
+        np.full((2, count, n), np.nan), np.ones(count, bool),
         np.ones(count, np.int64), np.full(count, NOT_FINITE, object), np.full(count, None, object),
     )  # fmt: skip
 
@@ -304,7 +310,8 @@ def settle(
     if known is not None:
         s.multipliers[best], bound = known.multipliers, bound if searched else known.bound
     s.value[best] = np.where(there.pinned, chosen.first, bound)
-    s.ranges[:, best] = chosen.low, chosen.high
+    s.ranges[:, best], s.beyond[:, best] = (chosen.low, chosen.high), (chosen.least, chosen.most)
+    s.tied[best], s.floors = chosen.sure, chosen.floors
     if known is not None and not (own.allowed or one):
         proved = sure if searched else None
         _, d = kinks.at_rows(own, chosen.y, known.multipliers, wanted=asked(batch.keys), proved=proved)

@@ -22,7 +22,7 @@ from formulations.problem import Goal, Problem, farther
 from formulations.tolerances import SLACK
 from solvers.geometric.kernel import gp
 from solvers.geometric.kernel.formulas import FEASIBLE
-from solvers.geometric.programs import branch, multipliers, ties
+from solvers.geometric.programs import branch, multipliers, nudges, optimal_face, ties
 from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages
 from solvers.geometric.programs.ties import Box
 
@@ -103,13 +103,13 @@ def settled(
         y = known.y
     else:
         crossed = np.ones(len(y), bool)
-    found = Chosen(y.copy(), np.ones(len(y), bool), np.zeros(len(y)), *np.full((2, *y.shape), np.nan))
+    stages = ties.tie_goals(batch.problem, goal.name if goal else "")
+    found = optimal_face.unmoved(y, len(stages))
     pinned = np.zeros(len(y), bool)
     if goal is not None and known is not None:
         pinned = _settled_at_pinned_limits(batch, goal, points, y, known, solve, found, strained)
     rest = np.flatnonzero(~pinned)
     if rest.size and tied:
-        stages = ties.tie_goals(batch.problem, goal.name if goal else "")
         own = known if known is None or rest.size == len(y) else known.take(rest)
         ends = None if within is None else (within[0][rest], within[1][rest])
         chosen = ties.choose(
@@ -139,7 +139,8 @@ def _settled_at_pinned_limits(
         stages = (goal, *ties.tie_goals(batch.problem, goal.name))
         c = take(least.arrays, points[own])
         at, first, _ = multipliers.sharpened(c, reached.y, solve, reached.alone)
-        found.put(own, ties.choose(least, points[own], at, stages, solve, first, after=1))
+        chosen = ties.choose(least, points[own], at, stages, solve, first, after=1)
+        found.put(own, dataclasses.replace(chosen, floors=chosen.floors[:, 1:]))
         pinned[own] = True
     return pinned
 
@@ -165,7 +166,7 @@ def _attained_limits(
         own = some[worst == k]
         least = dataclasses.replace(batch, arrays=aimed(batch.arrays, int(k)))
         c = take(least.arrays, points[own])
-        reached = branch.search(c, solve, value_only=True, gap=ties.TIED_GAP)
+        reached = branch.search(c, solve, value_only=True, gap=nudges.TIED_GAP)
         f = canon.values(c, reached.y)
         there = (f[:, 0] >= -INTERIOR_AT_LEAST) & (f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE)
         if there.any():

@@ -56,6 +56,8 @@ class Chosen(Rows):
 
     ``first``: proven lower bound (log) of the first stage over the optimal face. ``low``, ``high`` (N, n): where a
     variable is not unique, the ends of its optimal values; NaN elsewhere, and where nobody asked for ranges.
+    ``least``, ``most`` (N, n): where these ends are not proved, what no optimal value lies beyond; NaN elsewhere.
+    ``floors`` (N, stages): in logs, where it is not ``sure`` what the stages are proved not to be below.
     """
 
     y: Array
@@ -63,6 +65,17 @@ class Chosen(Rows):
     first: Array
     low: Array
     high: Array
+    least: Array
+    most: Array
+    floors: Array
+
+
+def unmoved(y: Array, stages: int) -> Chosen:
+    """Return designs (N, n) as they are, of which nothing is known yet."""
+    count = len(y)
+    low, high, least, most = np.full((4, *y.shape), np.nan)
+    unknown = np.full((count, stages), -np.inf)
+    return Chosen(y.copy(), np.ones(count, bool), np.zeros(count), low, high, least, most, unknown)
 
 
 def stages(batch: Batch, wanted: Iterable[Table], solve: Solver, forms: Array | None = None) -> Stages:
@@ -83,9 +96,9 @@ def choose(s: Stages, points: Indices, r: gp.Result, *, after: int | None = None
     """
     t, low, high = s.batch.table.take(points), s.batch.low[points], s.batch.high[points]
     pushed = (r.lower_multipliers > PUSHED) | (r.upper_multipliers > PUSHED) | (high - low < 1e-13)
-    open_ends = np.full((2, *r.y.shape), np.nan)
     first = _log_rows(s.stages[0].take(points), r.y)[:, 0] if s.stages else np.zeros(points.size)
-    found = Chosen(r.y.copy(), np.ones(points.size, bool), first, *open_ends)
+    found = unmoved(r.y, len(s.stages))
+    found.first[:] = first
     basis = np.concatenate([t.exponents, np.eye(r.y.shape[1])])
     for which, kind in groups(np.concatenate([matter(t, r.y, r.multipliers), pushed], axis=1)):
         flat = null(np.concatenate([basis[kind], s.forms]))

@@ -23,29 +23,25 @@ from formulations.grids.divided import goal_at, take
 from formulations.problem import Goal, Problem, Row, symbols
 from formulations.row_keys import RowKey
 from formulations.tolerances import TIE
-from solvers import side_by_side
 from solvers.geometric.kernel import gp
-from solvers.geometric.programs import branch, multipliers, optimal_face
-from solvers.geometric.programs.optimal_face import RANGE, Chosen, Solver, Stages
+from solvers.geometric.programs import multipliers, nudges, optimal_face
+from solvers.geometric.programs.nudges import SETTLED_WIDTH
+from solvers.geometric.programs.optimal_face import Chosen, Solver, Stages
 from solvers.outcome import ENUMERATION
 
 Box = tuple[Array, Array]
-SETTLED_WIDTH, WHOLE_WIDTH = 1e-2, 1e-12
-"""In logs: forms and whole numbers that reach no farther are settled."""
-NUDGE = 1e-7
-NUDGES = tuple(NUDGE * 10.0 ** (-k / 2) for k in range(5))
-"""Where a nudge moves the goal by more than a tie may differ by, a smaller one is tried."""
+WHOLE_WIDTH = 1e-12
+"""In logs: whole numbers that reach no farther are settled."""
 NEXT, NEXT_AFTER_FIRST = 0.1, 1e-3
 """What a stage counts beside the one before it, and where the first one would give up something for it."""
 FIRST_LOST = 1e-5
 """In logs: what the first stage may give up for later ones; designs are sharper than searches for them."""
-TIED_GAP = NUDGE * SETTLED_WIDTH / 10
-"""What a nudge has to show through."""
 EVERYWHERE = math.log(1e30)
 """A stage that gives way to an earlier one may grow by any factor."""
-MOST_TIE_NODES = 300
 UNSETTLED = "ties were not settled: where other designs are as good, any of them may be handed out"
 """What an answer says of a search or a method that did not go by the order of ties."""
+UNRANGED = "how far the designs reach that are as good was not settled: optimal ranges may be wider"
+"""What an answer says where a search for the ends of its ranges was not closed."""
 
 
 def tie_goals(problem: Problem, optimised: str) -> list[Goal]:
@@ -105,24 +101,61 @@ def choose(
     """Break ties among the designs of ``points`` that are as good as ``y``; ``stages``: what decides.
 
     ``known``: what the kernel says of the optima, with the whole numbers of ``y`` held, where that is at hand.
-    ``rule``: the stages as tables, if they are at hand. ``after``: see ``optimal_face.choose``; ranges of whole
-    numbers and forms are two searches each. ``within``: see ``optima.settled``.
+    ``rule``: the stages as tables, if they are at hand. ``after``: see ``optimal_face.choose``; beside whole numbers
+    and forms that are not unique the range of each number is two searches. ``within``: see ``optima.settled``.
 
     Whole numbers and the forms that make a problem signomial are settled first by branching (of all points of the
     batch), the rest in the face.
     """
-    ends, sure = np.full((2, *y.shape), np.nan), np.ones(len(y), bool)
+    count, ranged = len(y), after is not None
+    sure, tied = np.ones(count, bool), np.zeros(count, bool)
+    reached: nudges.Ends | None = None
     if batch.arrays.allowed or batch.arrays.divisors:
-        ranges = None if after is None else ends
-        y, loose, sure = _settled_by_branching(batch, points, stages, y, solve, ranges, within)
-        if known is not None and loose.any():
-            moved, known = np.flatnonzero(loose), known.take(np.arange(len(y)))
+        y, tied, sure, reached = _settled_by_branching(
+            batch, points, stages, y, solve, within, ranged=ranged, all_tied=after == 0
+        )
+        if known is not None and tied.any():
+            moved, known = np.flatnonzero(tied), known.take(np.arange(count))
             known.put(moved, _known(batch, points[moved], y[moved], solve))
     found = in_face(batch, points, y, stages, solve, known, rule=rule, after=after)
-    # a search ends a little before the last of the equally good designs
-    low = np.where(np.isnan(found.low), np.minimum(ends[0], found.y), found.low)
-    high = np.where(np.isnan(found.high), np.maximum(ends[1], found.y), found.high)
-    return dataclasses.replace(found, sure=found.sure & sure, low=low, high=high)
+    for i in np.flatnonzero(tied) if batch.arrays.divisors else ():
+        at = points[[i]]
+        found.y[[i]] = nudges.to_the_end(
+            batch, take(batch.arrays, at), found.y[[i]], partial(_tables, batch, at, stages), solve
+        )
+    if reached is None:
+        return dataclasses.replace(found, sure=found.sure & sure)
+    # a face is a part of the designs that are as good, where whole numbers and forms are not unique
+    told = reached.wide | ~np.isnan(found.low) & ~np.isnan(reached.ends[0])
+    least, most = np.fmin(reached.ends[0], found.y), np.fmax(reached.ends[1], found.y)
+    low = np.where(told, np.fmin(least, found.low), found.low)
+    high = np.where(told, np.fmax(most, found.high), found.high)
+    now = np.where(np.isnan([low, high]), found.y, [low, high])
+    least, most = nudges.beyond(reached.outer, now)
+    floors = found.floors
+    if after == 0 and not sure.all():
+        floors = _floors(batch, points, stages, y, reached.outer[0], solve, tied & ~sure)
+    return dataclasses.replace(
+        found, sure=found.sure & sure, low=low, high=high, least=least, most=most, floors=floors
+    )
+
+
+def _floors(
+    batch: Batch, points: Indices, stages: Sequence[Goal], y: Array, low: Array, solve: Solver, some: Bools
+) -> Array:
+    """What stages are proved not to be below (N, stages) at ``some`` of N points, in logs; ``low``: least numbers."""
+    c, floors = take(batch.arrays, points), np.full((len(y), len(stages)), -np.inf)
+    for k, goal in enumerate(stages):
+        if not (goal.numerator.is_monomial and goal.denominator.is_monomial):
+            continue
+        table = _table(batch, goal).take(points)
+        ((i, *others), way) = np.flatnonzero(table.exponents[0]), table.exponents[0]
+        if not others and way[i] == 1.0 and not np.isnan(low[some, i]).any():
+            least = low[:, i]
+        else:
+            least = nudges.reaches(batch, c, y, way[None], solve, some[:, None], sharp=True).outer[0, :, 0]
+        floors[some, k] = (least + table.logc[:, 0])[some]
+    return floors
 
 
 def in_face(
@@ -156,10 +189,15 @@ def _rule(
 
     Those of stages are their tangents there.
     """
-    tables = [_table(batch, stage, y).take(points) for stage in stages]
+    tables = _tables(batch, points, stages, y)
     return optimal_face.stages(
         dataclasses.replace(batch, arrays=canon.forms_held(c, y)), tables, solve, c.forms
     )
+
+
+def _tables(batch: Batch, points: Indices, stages: Sequence[Goal], y: Array) -> list[Table]:
+    """Stages at points of a batch as tables; what divides by a sum is right at the design ``y`` (1, n)."""
+    return [_table(batch, stage, y).take(points) for stage in stages]
 
 
 def _table(batch: Batch, stage: Goal, y: Array | None = None) -> Table:
@@ -185,12 +223,15 @@ def _settled_by_branching(
     stages: Sequence[Goal],
     y: Array,
     solve: Solver,
-    ends: Array | None,
     within: Box | None,
-) -> tuple[Array, Bools, Bools]:
+    *,
+    ranged: bool,
+    all_tied: bool,
+) -> tuple[Array, Bools, Bools, nudges.Ends | None]:
     """Where whole numbers and forms are not unique, the tie rule by branching; also tells where that is, and is proved.
 
-    ``ends`` (2, N, n): takes the ranges of those that are single variables; None: nobody asks for ranges.
+    ``ranged``: find how far the numbers reach there. Unless ``all_tied``, where what is as good for the goal is not
+    enough, that is not known.
     """
     c = take(batch.arrays, points)
     directions = np.array([*np.eye(y.shape[1])[list(c.allowed)], *c.forms])
@@ -208,7 +249,7 @@ def _settled_by_branching(
         near = dataclasses.replace(c, low=np.minimum(within[0], y), high=np.maximum(within[1], y))
         z_low, z_high = canon.form_box(dataclasses.replace(near, forms=directions), near.low, near.high)
         loose = z_high - z_low > apart
-    if ends is None and within is not None:
+    if not ranged and within is not None:
         # nobody asks how far they reach: the rule is asked whether it moves them at all, near by where that takes
         # fewer nodes
         some = np.flatnonzero(loose.any(1))
@@ -218,56 +259,18 @@ def _settled_by_branching(
             tied, sure, moved = np.asarray(loose.any(1)), np.ones(len(y), bool), loose[some].any(1)
             y = y.copy()
             y[some[moved]], sure[some[moved]] = by[moved], proved[moved]
-            return y, tied, sure
-    if ends is not None or within is not None:
-        reached = reaches(near, y, directions, solve, loose)
-        loose = reached[1] - reached[0] > apart
-    for i, direction in enumerate(directions):
-        alone = np.flatnonzero(direction)
-        if ends is not None and alone.size == 1:
-            ends[:, loose[:, i], alone[0]] = reached[:, loose[:, i], i]
+            return y, tied, sure, None
+    ends: nudges.Ends | None = None
+    if ranged or within is not None:
+        reached = nudges.reaches(batch, near, y, directions, solve, loose, sharp=ranged and all_tied)
+        loose = reached.outer[1] - reached.outer[0] > apart
+        if ranged and all_tied:
+            ends = nudges.ends_of(batch, near, y, solve, directions, reached, loose)
+        elif ranged:
+            ends = nudges.unsearched(batch, near, np.asarray(loose.any(1)))
     y, sure, tied = y.copy(), np.ones(len(y), bool), np.asarray(loose.any(1))
     y[tied], sure[tied] = by_rule_in(c, np.flatnonzero(tied))
-    return y, tied, sure
-
-
-def reaches(c: Canonical, y: Array, directions: Array, solve: Solver, asked: Bools) -> Array:
-    """The ends (2, N, q) of linear forms (q, n) over the designs that are as good as ``y`` (N, n), at many points.
-
-    Where they are not ``asked`` for (N, q) they are those of ``y``.
-    The goal is nudged by a tiny power of the form: unlike a row that holds the goal at its optimum this leaves the
-    feasible set as wide as it is. Where nothing is to be minimised, the form itself is.
-    """
-
-    def least(direction: Array, points: Bools) -> Array:
-        ends, left = y.copy(), np.flatnonzero(points)
-        for nudge in NUDGES:
-            if not left.size:
-                break
-            own, free = take(c, left), _is_free(c)
-            gap = RANGE / 10 if free else nudge * SETTLED_WIDTH / 10
-            nudged = _goal_times_powers(own, direction * (1.0 if free else nudge))
-            there = _least_nudged(nudged, y[left], solve, gap).y
-            good = _as_good(own, y[left], there)
-            ends[left[good]] = there[good]
-            left = left[~good]
-        return np.asarray(np.einsum("pi,i->p", ends, direction))
-
-    each = [(sign * d, k) for d, k in zip(directions, asked.T, strict=True) for sign in (1.0, -1.0)]
-    found = side_by_side.run([partial(least, d, k) for d, k in each])
-    ends = np.array(found).reshape(len(directions), 2, len(y)) * np.array([1.0, -1.0])[:, None]
-    return np.moveaxis(ends, 0, 2)
-
-
-def reach_of_all(batch: Batch, y: Array, solve: Solver) -> tuple[Array, Array]:
-    """The ends (N, n) of each variable over all designs that meet the limits; NaN of one that has one value.
-
-    ``batch``: with nothing to minimise. ``y``: a design of each point.
-    """
-    own = np.eye(y.shape[1])
-    low, high = reaches(batch.arrays, y, own, solve, np.ones(y.shape, bool))
-    alone = high - low <= RANGE
-    return np.where(alone, np.nan, low), np.where(alone, np.nan, high)
+    return y, tied, sure, ends
 
 
 def by_rule(c: Canonical, y: Array, stages: Sequence[Goal], solve: Solver) -> tuple[Array, Bools]:
@@ -282,7 +285,7 @@ def by_rule(c: Canonical, y: Array, stages: Sequence[Goal], solve: Solver) -> tu
 
     def nudged(some: Indices, at: Array, by: Array, *, held: bool = False) -> tuple[Array, Bools]:
         own = take(with_stages, some)
-        own, free = (multipliers.held_whole(own, at), True) if held else (own, _is_free(c))
+        own, free = (multipliers.held_whole(own, at), True) if held else (own, nudges.is_free(c))
         return _nudged(own, take(c, some), y[some], at, by, solve, free=free)
 
     found, sure = nudged(np.arange(len(y)), start, NEXT**places @ powers)
@@ -309,34 +312,20 @@ def _nudged(
     ``free``: the goal cannot change, so that any nudge costs nothing.
     """  # noqa: D205
     found, sure, left = start.copy(), np.zeros(len(y), bool), np.arange(len(y))
-    for nudge in NUDGES:
+    for nudge in nudges.NUDGES:
         if not left.size:
             break
-        nudged = _goal_times_powers(take(with_stages, left), powers * (1.0 if free else nudge))
-        r = _least_nudged(nudged, start[left], solve)
-        good = np.flatnonzero(_as_good(take(c, left), y[left], r.y))
+        nudged = nudges.goal_times_powers(take(with_stages, left), powers * (1.0 if free else nudge))
+        r = nudges.least_nudged(nudged, start[left], solve)
+        good = np.flatnonzero(nudges.as_good(take(c, left), y[left], r.y))
         if not good.size:
             continue
         there, some = r.y[good], left[good]
         sharp, *_ = multipliers.sharpened(take(nudged, good), there, solve)
-        found[some] = np.where(_as_good(take(c, some), y[some], sharp)[:, None], sharp, there)
+        found[some] = np.where(nudges.as_good(take(c, some), y[some], sharp)[:, None], sharp, there)
         sure[some] = r.status[good] == gp.OPTIMAL
         left = np.delete(left, good)
     return found, sure
-
-
-def _least_nudged(c: Canonical, y: Array, solve: Solver, gap: float = TIED_GAP) -> branch.Searched:
-    return branch.search(c, solve, value_only=True, gap=gap, most=MOST_TIE_NODES, start=y)
-
-
-def _as_good(c: Canonical, y: Array, other: Array) -> Bools:
-    """Whether other designs (N, n or more) lose no more against ``y`` than a tie may."""
-    return np.asarray(canon.values(c, other[:, : y.shape[1]])[:, 0] - canon.values(c, y)[:, 0] <= TIE)
-
-
-def _is_free(c: Canonical) -> bool:
-    """Whether nothing is to be minimised."""
-    return not c.exponents[: c.ptr[1]].any() and all(d.row > 0 for d in c.divisors)
 
 
 def _is_of_whole(c: Canonical) -> bool:
@@ -386,11 +375,3 @@ def _joined(c: Canonical, added: Canonical) -> Canonical:
         forms=np.insert(c.forms, at, 0.0, axis=1),
         tighter=None if c.tighter is None else _joined(c.tighter, added),
     )
-
-
-def _goal_times_powers(c: Canonical, powers: Array) -> Canonical:
-    """Return the same problem with its goal times powers of its first variables."""
-    exponents = c.exponents.copy()
-    exponents[: c.ptr[1], : powers.size] += powers
-    tighter = None if c.tighter is None else _goal_times_powers(c.tighter, powers)
-    return dataclasses.replace(c, exponents=exponents, tighter=tighter)
