@@ -243,6 +243,20 @@ def test_the_range_of_what_divides_holds_the_design() -> None:
         assert low * (1 - 1e-9) <= found.variables[name] <= high * (1 + 1e-9)
 
 
+def test_the_range_beside_what_divides_is_that_of_all_its_values() -> None:
+    """Near its least energy another memory allows fewer processors than the memory that is handed out does."""
+    question = scenarios.grid(dse.load("nbody_deadline_sweep", machine="jaketown")).question((40, 6))
+    found = answer(question)
+    assert found.objective is not None
+    x = {"processors": np.float64(1.04), "memory": np.float64(96200.0)}
+    at = evaluation.metrics(question, x)
+    assert all(np.all(r <= 1 + 1e-8) for r in evaluation.ratios(question, x, at).values())
+    assert float(at["energy"]) <= found.objective * (1 + TIE)
+    for name, value in x.items():
+        low, high = found.ranges[name]
+        assert low <= value <= high, name
+
+
 def test_whole_numbers_of_which_too_many_are_to_be_listed_are_tied_exactly():
     """Pins whose energies differ in the sixth digit: of those that are as fast the least energy is handed out."""
     asked = dse.load("hardware_cores_by_pins_and_bandwidth").model_dump(

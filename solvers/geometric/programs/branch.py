@@ -92,13 +92,14 @@ def search(
     reached: Reached | None = None,
     few: int = MOST_NODES,
     wide: float = 0.0,
+    strictly: bool = False,
 ) -> Searched:
     """Minimise the goal of every point of ``c``, which has a row of coefficients for each.
 
     ``any_design``: the first design found ends its search, proof or none. ``value_only``: nobody asks how far the
     designs reach that are as good as the best.
-    ``start``: a feasible design of every point. ``reached``: see ``closely``, of one point. ``few``, ``wide``: see
-    ``tree.Wanted``.
+    ``start``: a feasible design of every point. ``reached``: see ``closely``, of one point. ``few``, ``wide``,
+    ``strictly``: see ``tree.Wanted``.
     """
     if not c.divisors and not c.allowed:
         return _programs(
@@ -120,7 +121,15 @@ def search(
     ask = side_by_side.solve_all if alone else lambda asked: [solved(p) for p in asked]
     reach = not (value_only or any_design)
     wanted = Wanted(
-        gap, most, any_design=any_design, reach=reach, fewest_calls=alone, reached=reached, few=few, wide=wide
+        gap,
+        most,
+        any_design=any_design,
+        reach=reach,
+        fewest_calls=alone,
+        reached=reached,
+        few=few,
+        wide=wide,
+        strictly=strictly,
     )
     return tree.search(c, ask, wanted, start)
 

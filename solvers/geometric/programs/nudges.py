@@ -31,7 +31,8 @@ NUDGES = tuple(NUDGE * 10.0 ** (-k / 2) for k in range(5))
 """Where a nudge moves the goal by more than a tie may differ by, a smaller one is tried."""
 TIED_GAP = NUDGE * SETTLED_WIDTH / 10
 """What a nudge has to show through."""
-MOST_TIE_NODES = 300
+MOST_TIE_NODES, MOST_END_NODES = 300, 1000
+"""Nodes of a search for what ties go to, and for an end of a range that is told."""
 TANGENTS, NO_STEP = 20, 1e-10
 """How often tangents are taken again on the way to an end, and in logs, what is no way any more."""
 
@@ -113,7 +114,7 @@ def _least_of_form(
         own, free = take(c, left), is_free(c)
         gap = RANGE / 10 if free else nudge * SETTLED_WIDTH / 10
         nudged = goal_times_powers(own, way * (1.0 if free else nudge))
-        found = least_nudged(nudged, y[left], solve, gap)
+        found = least_nudged(nudged, y[left], solve, gap, MOST_END_NODES if sharp else MOST_TIE_NODES)
         # of a design that is as good the goal is no more than that of y and a tie
         goal = 0.0 if free else canon.values(own, y[left])[:, 0] + TIE
         outer[left] = np.maximum(outer[left], (found.bound - goal) / (1.0 if free else nudge))
@@ -210,9 +211,11 @@ def beyond(outer: Array, ends: Array) -> Array:
     return np.where(gaps > SETTLED_WIDTH, outer, np.nan)
 
 
-def least_nudged(c: Canonical, y: Array, solve: Solver, gap: float = TIED_GAP) -> branch.Searched:
-    """Search the least of nudged goals from designs ``y``."""
-    return branch.search(c, solve, value_only=True, gap=gap, most=MOST_TIE_NODES, start=y)
+def least_nudged(
+    c: Canonical, y: Array, solve: Solver, gap: float = TIED_GAP, most: int = MOST_TIE_NODES
+) -> branch.Searched:
+    """Search the least of nudged goals from designs ``y``, in so many nodes at ``most``."""
+    return branch.search(c, solve, value_only=True, gap=gap, most=most, start=y, strictly=True)
 
 
 def as_good(c: Canonical, y: Array, other: Array) -> Bools:

@@ -110,7 +110,8 @@ class Wanted:
     as good as the best. ``fewest_calls``: designs are sought in the same calls as bounds, which takes fewer calls and
     more programs; otherwise before a node is cut. ``reached``: what is found beside this search (of one point).
     ``grade``: see ``nodes.GRADE``. ``at_once``: nodes of a point in a round, the most promising first. ``few``: after
-    so many nodes a point ends where its gap is ``wide``.
+    so many nodes a point ends where its gap is ``wide``. ``strictly``: the gap alone closes a point, however many nodes
+    that takes.
     """
 
     gap: float
@@ -123,6 +124,7 @@ class Wanted:
     at_once: int = NODES_IN_A_ROUND
     few: int = 1 << 30
     wide: float = 0.0
+    strictly: bool = False
 
 
 @dataclass(slots=True)
@@ -155,8 +157,8 @@ class _State:
 
     def level(self) -> Array:
         """What a node's bound has to stay below to be of interest."""
-        gap = self.wanted.gap
-        return self.best() - np.where(self.nodes > NODES_BEFORE_LOOSE, max(gap, LOOSE), gap)
+        gap, loose = self.wanted.gap, (self.nodes > NODES_BEFORE_LOOSE) & (not self.wanted.strictly)
+        return self.best() - np.where(loose, max(gap, LOOSE), gap)
 
     def ended(self) -> Bools:
         """Points whose search has found what is enough."""
