@@ -72,7 +72,7 @@ def refuse(asked: Scenario, what: str) -> None:
         asked.file,
         "uncertain",
         f"numbers are uncertain here, and {what} takes each as known",
-        f"use `dse uncertainty {asked.file}`; or take [uncertain] and what belongs to it out",
+        "use `dse uncertainty FILE`; or take [uncertain] and what belongs to it out",
     )
 
 

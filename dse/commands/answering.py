@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import scenarios
-from dse.commands.terminal import sketch
+from dse.commands.terminal import hints, sketch
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO, depth
-from dse.commands.terminal.options.machine_option import MACHINE
+from dse.commands.terminal.options.machine_option import MACHINE, machine_words
 from dse.commands.terminal.options.search_options import searching
 from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import say_json, show
@@ -138,11 +139,14 @@ def front(
     asked = searched(api.load(scenario, machine), search)
     who = _solver_by_name(**by) if by else None
     if asked.sweep:
-        return _fronts(asked, scenario, outputs, points, tolerance, who, as_json)
+        return _fronts(asked, outputs, points, tolerance, who, as_json)
     found = fronts.find(asked, points, tolerance, by=who)
     if found.refusal is not None:
         _show_solution(found.refusal, as_json)
-        return CODES[found.refusal.status.value]
+        code = CODES[found.refusal.status.value]
+        if code == NO_ANSWER:
+            hints.tell(lambda: ("explain", scenario, *machine_words(machine)))
+        return code
     dataset = fronts.to_dataset(found)
     record = front_records.record(found)
 
@@ -150,7 +154,7 @@ def front(
         from dse.commands.terminal.front_page import show_front
         from dse.commands.terminal.robust_front_page import show_worlds
 
-        show_front(found, scenario, written)
+        show_front(found, shlex.join(["dse", *_same_front()]), written)
         show_worlds(found)
 
     _write_fronts(dataset, record, outputs, None if as_json else shown)
@@ -173,7 +177,6 @@ def _solver_by_name(solver: str, seconds: float) -> By:
 
 def _fronts(
     asked: Scenario,
-    scenario: str,
     outputs: tuple[str, ...],
     points: int | None,
     tolerance: float | None,
@@ -202,7 +205,7 @@ def _fronts(
         from dse.commands.terminal.swept_front_page import show_fronts
         from results.uncertainty import kept
 
-        show_fronts(found, dataset, scenario, written)
+        show_fronts(found, dataset, shlex.join(["dse", *_same_front()]), written)
         show_measures(found.grid.first)
         show_kept(dataset, kept.judged(dataset))
 
@@ -234,6 +237,26 @@ def _write_fronts(
         else:
             told(tuple(written))
             sketch.show(sketch.front, dataset)
+    # what comes next is said when the command has ended, and its words are gone
+    after = _after_front(outputs)
+    hints.tell(lambda: after)
+
+
+def _same_front() -> list[str]:
+    """Return the words of the command that finds the same front, to which files to write may be added."""
+    return hints.again("outputs", "as_json")
+
+
+def _after_front(outputs: tuple[str, ...]) -> list[str]:
+    """Return the words of the command to try after a front: its page."""
+    to_page = ["-o", "front.html"]
+    stored = [output for output in outputs if Path(output).suffix in {".zarr", ".nc"}]
+    if stored:
+        return ["report", stored[-1], *to_page]
+    _, *given = _same_front()
+    asks_otherwise = len(hints.again("scenario", "points", "outputs", "as_json")) > 1
+    # a page of the file would then be of another front
+    return ["front", *given, "-o", "front.zarr"] if asks_otherwise else ["report", *given, *to_page]
 
 
 def _check_picture(asked: Scenario) -> None:

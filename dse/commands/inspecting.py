@@ -16,7 +16,7 @@ import scenarios
 from dse.commands.terminal import hints
 from dse.commands.terminal.door import ANSWERED, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
-from dse.commands.terminal.options.machine_option import MACHINE
+from dse.commands.terminal.options.machine_option import MACHINE, machine_words
 from dse.commands.terminal.printing import say, say_json
 from dse.names import some_of
 from dse.quantities import plural
@@ -48,7 +48,8 @@ def check(scenario: str, machine: str | None, as_json: bool) -> int:
         say_json({"ok": True, **told})
         return ANSWERED
     say(f"{asked.file}: no mistakes")
-    rows = [(name, value) for name, value in _facts(told, scenario) if value]
+    following = shlex.join(["dse", *_for_file(told["command"], scenario, machine)])
+    rows = [(name, value) for name, value in _facts(told, following) if value]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         say(f"  {name:{width}}  {value}")
@@ -159,7 +160,7 @@ def _decided_on_grid(grid: Grid) -> dict[str, list[str]]:
     return {"decide": list(names), "decide_at_some": [n for n in names if any(n not in of for of in every)]}
 
 
-def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
+def _facts(told: dict[str, Any], following: str) -> list[tuple[str, str]]:
     from results.telling.limit_rows import by_family
 
     goals = ", ".join(f"{sense} {name}" for name, sense in told["objectives"].items())
@@ -180,7 +181,7 @@ def _facts(told: dict[str, Any], file: str) -> list[tuple[str, str]]:
         ("promised", "\n".join(_promised(told["uncertain"]))),
         ("grid", f"{axes} = {plural(told['points'], 'point')}" if axes else ""),
         ("goes", _way_words(told)),
-        ("next", f"dse {_for_file(told['command'], file)}"),
+        ("next", following),
     ]
 
 
@@ -214,10 +215,10 @@ def _decisions(told: dict[str, Any]) -> str:
     return f"{always}; at some points only: {some_of(some, MOST_NAMES_SAID)}" if some else always
 
 
-def _for_file(command: str, file: str) -> str:
-    """Put the file, and a store named after it, into a command, as a shell takes it."""
+def _for_file(command: str, file: str, machine: str | None) -> list[str]:
+    """Return the words of a command with the file, a store named after it, and the machine that was asked for."""
     names = {"FILE": file, "STORE": f"{Path(file).stem}.zarr"}
-    return " ".join(shlex.quote(names.get(word, word)) for word in command.split())
+    return [*(names.get(word, word) for word in command.split()), *machine_words(machine)]
 
 
 @click.command()
@@ -273,8 +274,7 @@ def explain(scenario: str, machine: str | None, form: str | None, output: str | 
     way = _way(grid, command)
     if way:
         say(f"\nThe grid: {_way_words(way)}")
-    on = ["--machine", machine] if machine else []
-    hints.tell(lambda: (*shlex.split(_for_file(_on_a_file(command), scenario)), *on))
+    hints.tell(lambda: _for_file(_on_a_file(command), scenario, machine))
     return ANSWERED
 
 

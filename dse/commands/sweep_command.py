@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 import scenarios
 from dse.commands.store_commands import audit_record, left_over, show_audit, tell_status
-from dse.commands.terminal import sweep_summary
+from dse.commands.terminal import hints, sweep_summary
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, draw, filling, folder_for
 from dse.commands.terminal.options.cluster_options import Place, client_at, somewhere
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO, depth
@@ -122,7 +122,7 @@ def sweep(
         return _print_sweep(dataset, output, summary, as_json)
     if scenario is not None and output is None:
         raise click.UsageError(
-            f"name the STORE to fill: dse sweep {shlex.quote(str(scenario))} -o {Path(scenario).stem}.zarr"
+            f"name the STORE to fill: {shlex.join(['dse', *hints.again(), '-o', f'{Path(scenario).stem}.zarr'])}"
         )
     if scenario is None or output is None:
         raise click.UsageError(

@@ -76,7 +76,7 @@ def _answered_baseline(baseline: Scenario, label: str) -> xr.Dataset:
             baseline.file,
             "baseline",
             f"the baseline has no answer: {solution.status.value}",
-            f"`dse solve {label}` says why; ratios need a design",
+            "`dse solve` of the same file and machine says why; ratios need a design",
         )
     found: Any = answer_files.as_dataset(solution)
     return found.squeeze([d for d in found.dims if found.sizes[d] == 1], drop=True) if found.dims else found

@@ -45,15 +45,30 @@ MOST_WAYS = 2
 _INDICES = "Sobol' indices of the objective with 95 % intervals, and what not knowing each number costs"
 
 
-def command(source: str | Path) -> str:
-    """Return the command that makes the page of a store or a file again."""
-    return f"dse report {shlex.quote(str(source))} -o report.html"
+def command(source: str | Path, *options: str) -> str:
+    """Return the command that makes the page of a store or a file again; ``options``: what was asked beside it."""
+    return shlex.join(["dse", "report", str(source), *options, "-o", "report.html"])
 
 
-def of_scenario(asked: Scenario, points: int | None = None, progress: bool | None = None) -> Page:
+def _command_for(asked: Scenario, *options: str) -> str:
+    """Return the command that makes the page of a scenario again; empty where its file does not say what was asked."""
+    try:
+        same = scenarios.load(asked.file) == asked
+    except scenarios.ScenarioError:
+        same = False
+    return command(asked.file, *options) if same else ""
+
+
+def of_scenario(
+    asked: Scenario,
+    points: int | None = None,
+    progress: bool | None = None,
+    options: Sequence[str] = (),
+) -> Page:
     """Answer a scenario, whatever it asks for, and make the page of the answer.
 
-    ``points``: of a front, how many. Raises ScenarioError as ``dse.solve``, ``dse.front`` and ``dse.sweep`` do.
+    ``points``: of a front, how many; ``options``: of the command that makes the page, beside these. Raises
+    ScenarioError as ``dse.solve``, ``dse.front`` and ``dse.sweep`` do.
     """
     from dse.fronts import front as fronts
     from dse.fronts import swept_fronts
@@ -61,8 +76,9 @@ def of_scenario(asked: Scenario, points: int | None = None, progress: bool | Non
     from dse.uncertain import uncertainties
     from solvers.answer import answer
 
-    again = command(asked.file)
     several = len(asked.goals) > 1
+    fineness = ["--points", str(points)] if several and points is not None else []
+    again = _command_for(asked, *fineness, *options)
     if asked.uncertain is not None and not (several or asked.sweep or all_worlds.decided_now(asked)):
         found_worlds = uncertainties.uncertainty(asked, progress=progress)
         return of_dataset(found_worlds.samples, again, found_worlds)
@@ -91,7 +107,9 @@ def with_indices(asked: Scenario, points: int | None = None, rows: int | None = 
 
     # what cannot be asked is refused before the answer is computed
     found = indices.matters(asked, rows)
-    made = of_scenario(asked, points)
+    made = of_scenario(
+        asked, points, options=["--indices", *(["--samples", str(rows)] if rows is not None else [])]
+    )
     pictures = _pictures(partial(plot.matters, found), _INDICES) if found.indices else []
     told = Section(
         "What matters", matters_text.sentences(found), matters_text.tables(found), pictures=pictures
@@ -313,5 +331,5 @@ def _reproduction(text: str, versions: Mapping[str, str], command: str) -> Secti
     said = [f"Versions: {', '.join(f'{n} {v}' for n, v in versions.items())}."]
     if command:
         said.append(f"Made by: {command}")
-    said.append("The scenario, as it was asked:")
+    said.append("The scenario:")
     return Section("How to reproduce it", said, verbatim=text)

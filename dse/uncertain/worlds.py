@@ -81,7 +81,7 @@ def swept(asked: Scenario) -> Scenario:
             asked.file,
             first,
             "this asks for one design for all samples, and no axis is swept",
-            f"use `dse solve {asked.file}`; or leave it out, for the best design in each of them",
+            "use `dse solve FILE`; or leave it out, for the best design in each of them",
         )
     if first:
         measured(asked)

@@ -30,7 +30,7 @@ def found(count: int, **flags: Any) -> Front:
 
 
 def shown(front: Front, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    show_front(front, "file", ())
+    show_front(front, "dse front file", ())
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= PAGE_WIDTH
     return lines

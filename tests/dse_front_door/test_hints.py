@@ -10,14 +10,20 @@ from click.testing import CliRunner
 from dse.cli import main
 from dse.commands.terminal import hints
 
-VALUED = ["-o", "--machine", "--points"]
+VALUED = ["-o", "--machine", "--points", "--samples"]
 
 
 @pytest.mark.parametrize(
     ("typed", "next_"),
     [
         ("solve mine.toml", "dse explain mine.toml"),
-        ("solve --machine jaketown mine.toml", "dse explain mine.toml"),
+        ("solve --machine jaketown mine.toml", "dse explain mine.toml --machine jaketown"),
+        ("solve --machine=jaketown mine.toml", "dse explain mine.toml --machine jaketown"),
+        ("compare mine.toml --machine balanced", "dse explain mine.toml --machine balanced"),
+        (
+            "uncertainty mine.toml --machine jaketown --samples 99 -o worlds.zarr",
+            "dse uncertainty mine.toml --machine jaketown --indices",
+        ),
         ("sweep mine.toml -o study.zarr", "dse report study.zarr -o study.html"),
         ("sweep mine.toml --output study.zarr", "dse report study.zarr -o study.html"),
         ("sweep mine.toml", "dse sweep mine.toml -o study.zarr"),
@@ -26,7 +32,7 @@ VALUED = ["-o", "--machine", "--points"]
         ("models matmul", "dse new matmul"),
         ("solve mine.toml --json", ""),
         ("front mine.toml", "dse report mine.toml -o front.html"),
-        ("front mine.toml --points 8 -o front.png", "dse report mine.toml -o front.html"),
+        ("front mine.toml --points 8 -o front.png", "dse report mine.toml --points 8 -o front.html"),
         ("solve 'my file.toml'", "dse explain 'my file.toml'"),
     ],
 )
@@ -36,6 +42,7 @@ def test_the_next_step_follows_from_what_was_typed(typed: str, next_: str):
     assert hints.after(shlex.split(typed), VALUED) == next_
 
 
+FRONT = "nbody_energy_time_front"
 # what they found decides: see below; `dse check` and `dse new -o` print theirs in any case
 FOUND = {"check", "diff", "explain", "new"}
 
@@ -92,10 +99,44 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         ("new nbody", "new nbody -o mine.toml"),
         ("new machine --like balanced", "new machine --like balanced -o mine.toml"),
         ("solve nbody_deadline_out_of_reach", "explain nbody_deadline_out_of_reach"),
+        ("front nbody_energy_time_front --points 3", f"report {FRONT} --points 3 -o front.html"),
+        (
+            "front nbody_energy_time_front --machine jaketown --points 3",
+            f"front {FRONT} --machine jaketown --points 3 -o front.zarr",
+        ),
     ],
 )
 def test_what_a_command_found_decides_the_next(terminal: Callable[..., str], typed: str, next_: str):
     assert terminal(*typed.split()) == next_
+
+
+def test_a_told_command_has_all_that_was_asked():
+    """It would find another front or fill another store without --points, --machine, --sampler, ..."""
+    run = CliRunner().invoke
+    asked = ["--sampler", "random", "--trials", "30", "--seed", "2", "--points", "3", "--no-compare"]
+    told = run(main, ["front", FRONT, "--machine", "jaketown", *asked, "--json"])
+    assert told.exit_code == 0
+    (line,) = (
+        line
+        for line in run(main, ["front", FRONT, "--machine", "jaketown", *asked]).output.splitlines()
+        if line.startswith("A table or picture of it: dse ")
+    )
+    words = line.partition(": dse ")[2].split()
+    assert words[-4:] == ["-o", "front.csv", "-o", "front.png"]
+    assert run(main, [*words[:-4], "--json"]).output == told.output
+    assert "dse sweep nbody_deadline_sweep -o nbody_deadline_sweep.zarr --machine jaketown" in (
+        run(main, ["check", "nbody_deadline_sweep", "--machine", "jaketown"]).output
+    )
+    refused = run(main, ["sweep", "nbody_deadline_sweep", "--machine", "jaketown", "--depth", "full"]).output
+    assert "nbody_deadline_sweep --machine jaketown --depth full -o nbody_deadline_sweep.zarr" in refused
+
+
+def test_a_stored_front_is_shown_as_it_is(terminal: Callable[..., str], tmp_path: Path):
+    stored = str(tmp_path / "front.nc")
+    assert (
+        terminal("front", FRONT, "--points", "3", "--machine", "jaketown", "-o", stored)
+        == f"report {stored} -o front.html"
+    )
 
 
 # one that serves few models, one whose settings have gaps, one that serves nothing as it is

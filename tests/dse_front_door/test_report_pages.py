@@ -294,6 +294,19 @@ def test_the_command_writes_pages_of_stores_and_answers(tmp_path: Path, monkeypa
     assert not (tmp_path / "absent").exists()
 
 
+def test_a_page_names_the_command_that_makes_it_again_with_all_that_was_asked(tmp_path: Path):
+    def made_by(asked: Any, points: int | None = None) -> list[str]:
+        told = dse.report(asked, tmp_path / "page.html", points).read_text()
+        return [line.partition("<")[0] for line in told.split("Made by: ")[1:]]
+
+    again = "dse report nbody_energy_time_front --points 3 -o report.html"
+    assert made_by("nbody_energy_time_front", 3) == [again]
+    assert made_by("nbody_deadline") == ["dse report nbody_deadline -o report.html"]
+    # what no command reads from a file is not told as one
+    assert made_by(dse.load("nbody_deadline", "jaketown")) == []
+    assert made_by(FRONT | {"objective": {"minimize": "energy"}}) == []
+
+
 def test_a_store_of_numbers_that_were_only_evaluated_has_a_page(tmp_path: Path):
     asked = {k: v for k, v in SWEEP.items() if k not in {"decide", "objective", "limits"}}
     asked |= {"given": {"bodies": 1e5, "flops_per_pair": 10, "processors": 100, "memory": 2e3}}

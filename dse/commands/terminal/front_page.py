@@ -51,8 +51,8 @@ class Column:
         return BETWEEN + max(*(len(word) for word in self.heading.split()), *parts, 0, 0)
 
 
-def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
-    """Print the points of a front, how it was found, and where it is written or could be."""
+def show_front(found: Front, command: str, outputs: Sequence[str]) -> None:
+    """Print the points of a front, how it was found, and where it is written or could be by the same ``command``."""
     goals = [g.name for g in found.question.objectives]
     decided = [d.name for d in found.question.decide if d.name not in goals]
     around = [column(found.points, name) for name in goals]
@@ -92,7 +92,7 @@ def show_front(found: Front, scenario: str, outputs: Sequence[str]) -> None:
     curved = [x for x, g in zip(found.straight_in, goals, strict=False) if x != g]
     if curved and any(found.joined):
         say(f"Segments are straight in {' and '.join(found.straight_in)}")
-    show_written(scenario, outputs)
+    show_written(command, outputs)
 
 
 def show_columns(columns: Sequence[Column], left: Container[str]) -> None:
@@ -111,9 +111,9 @@ def show_origin(points: Sequence[Solution]) -> None:
         say(textwrap.fill(f"{label.capitalize()}: {text}", PAGE_WIDTH))
 
 
-def show_written(scenario: str, outputs: Sequence[str]) -> None:
-    """Say where fronts are written, or could be."""
-    told = f"A table or picture of it: dse front {scenario} -o front.csv -o front.png"
+def show_written(command: str, outputs: Sequence[str]) -> None:
+    """Say where fronts are written, or could be by the ``command`` that found them."""
+    told = f"A table or picture of it: {command} -o front.csv -o front.png"
     say(f"Wrote {', '.join(outputs)}" if outputs else told)
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import click
+from click.core import ParameterSource
 
-# {0}: what the command was given; a name stands for itself, an option's value behind it: {-o}
+# {0}: what the command was given; {-o}: the value of an option; [--machine]: an option as it was given, or nothing
 NEXT: Mapping[str, str] = {
-    "solve": "dse explain {0}",
+    "solve": "dse explain {0} [--machine]",
     "sweep": "dse report {-o} -o study.html",
     "evaluate": "dse report {-o} -o grid.html",
     "verify": "dse report {0} -o study.html",
-    "front": "dse report {0} -o front.html",
-    "compare": "dse explain {0}",
-    "uncertainty": "dse uncertainty {0} --indices",
+    "front": "dse report {0} [--points] -o front.html",
+    "compare": "dse explain {0} [--machine]",
+    "uncertainty": "dse uncertainty {0} [--machine] [--design] --indices",
     "report": "dse scenarios",
     "export": "dse report {0} -o page.html",
     "measure": "dse machines ./{-o}",
@@ -43,6 +45,7 @@ UNWRITTEN: Mapping[str, str] = {
     "fit": "mine.toml",
 }
 """Of a command that wrote no file: what the same command may write."""
+_UNASKED = re.compile(r" \[--[a-z]+\]")
 _TOLD = "dse.commands.terminal.hints"
 _SILENT = frozenset({"--json", "-h", "--help", "--status", "--indices", "--rows"})
 
@@ -59,11 +62,34 @@ def after(words: Sequence[str], valued: Sequence[str]) -> str:
     fields = {f"{{{i}}}": shlex.quote(g) for i, g in enumerate(given)} | {
         "{-o}": shlex.quote(options.get("-o", ""))
     }
+    fields |= {f" [{name}]": f" {shlex.join([name, value])}" for name, value in options.items()}
     if "{-o}" in template and not options.get("-o"):
         return shlex.join(["dse", *words, "-o", UNWRITTEN[words[0]]]) if words[0] in UNWRITTEN else ""
     for field, value in fields.items():
         template = template.replace(field, value)
-    return "" if "{" in template else template
+    return "" if "{" in template else _UNASKED.sub("", template)
+
+
+def again(*left_out: str) -> list[str]:
+    """Return the words after ``dse`` of the command that runs: all that it was given but what is ``left_out``.
+
+    ``left_out``: names of its parameters. Commands are told with all that was asked, or they answer something else.
+    """
+    context = click.get_current_context()
+    arguments, options = list[str](), list[str]()
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        if name in left_out or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        each = [str(v) for v in (value if isinstance(value, tuple) else (value,))]
+        if isinstance(parameter, click.Argument):
+            arguments += each
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            options.append((parameter.opts if value else parameter.secondary_opts)[0])
+        else:
+            options += [word for v in each for word in (parameter.opts[0], v)]
+    return [str(context.info_name), *arguments, *options]
 
 
 def tell(words: Callable[[], Sequence[str]]) -> None:

@@ -36,10 +36,10 @@ MOST_REASONS = 8
 PLACE_DIGITS = 5
 
 
-def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequence[str]) -> None:
+def show_fronts(found: Fronts, dataset: xr.Dataset, command: str, outputs: Sequence[str]) -> None:
     """Print the ends of the front at each place, its points where they are few, and why a place has none.
 
-    ``dataset``: of the same fronts.
+    ``dataset``: of the same fronts; ``command``: the one that found them.
     """
     title = found.grid.first.title
     if title:
@@ -64,7 +64,7 @@ def show_fronts(found: Fronts, dataset: xr.Dataset, scenario: str, outputs: Sequ
         say(textwrap.fill(line, PAGE_WIDTH, subsequent_indent="  "))
     for line in _methods(found):
         say(textwrap.fill(line, PAGE_WIDTH))
-    show_written(scenario, outputs)
+    show_written(command, outputs)
 
 
 def _place_cells(found: Fronts, place: Place) -> list[str]:

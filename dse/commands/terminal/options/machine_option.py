@@ -29,3 +29,8 @@ BASELINE_MACHINE = click.option(
     callback=_single_machine,
     help="The baseline on another machine, as --machine.",
 )
+
+
+def machine_words(machine: str | None) -> list[str]:
+    """Return the words that ask a command for this machine, too; none where the file's is asked."""
+    return [] if machine is None else ["--machine", machine]
