@@ -130,4 +130,5 @@ def _note_rows(reader: Reader, key: str, table: Table, odd: Sequence[tuple[int, 
         if wrong:
             reader.findings.add(f"{key}, {table.line(row)}", wrong, right)
     if len(odd) > TOLD:
-        reader.findings.add(key, f"{len(odd) - TOLD} more lines are wrong in the same way", right)
+        at = f" of {table.file}" if table.file else ""
+        reader.findings.add(key, f"{len(odd) - TOLD} more lines{at} are wrong in the same way", right)

@@ -68,13 +68,14 @@ class Table:
     """The columns of a table that an axis uses, by the path that each changes; the same where ``name`` is.
 
     ``name``: checksum of what stands in them; ``numbers``: of the rows, from 1 (None: 1, 2, 3, ...); ``lines``: of the
-    rows in the file, none where it was read from a store.
+    rows in the ``file`` as the scenario names it; neither where it was read from a store.
     """
 
     name: str
     columns: Mapping[str, Cells]
     numbers: Sequence[int] | None = None
     lines: Sequence[int] = field(default=())
+    file: str = ""
 
     def __eq__(self, other: object) -> bool:
         """Tell whether two tables hold the same."""
@@ -91,7 +92,7 @@ class Table:
 
     def line(self, row: int) -> str:
         """Say where a row (from 0) stands."""
-        return f"line {self.lines[row]}" if len(self.lines) else f"row {row + 1}"
+        return f"{self.file} line {self.lines[row]}" if len(self.lines) else f"row {row + 1}"
 
 
 Tables = Mapping[str, Table]
@@ -212,7 +213,7 @@ def _table_from_file(
     kept = {p: c for p, c in found.items() if c is not None}
     if not kept or not sheet.lines or len(sheet.lines) > MOST_TABLE_ROWS:
         return None
-    return Table(MARK + checksum(kept), kept, lines=sheet.lines)
+    return Table(MARK + checksum(kept), kept, lines=sheet.lines, file=path)
 
 
 def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Findings) -> Cells | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -363,10 +363,19 @@ def _not_reversed(shape: Shape, roles: Roles, slot: Slot, base: Question, values
         roles.reader.findings.add(key, text, f"keep the axis on the right side, or sweep {other} as well")
 
 
+def _same_values(one: Sequence[float | str], other: Sequence[float | str]) -> bool:
+    """Whether two readings of an axis have the same values; a cell that could not be read is NaN in both."""
+    return all(x == y or (_unread(x) and _unread(y)) for x, y in zip(one, other, strict=True))
+
+
+def _unread(value: float | str) -> bool:
+    return not isinstance(value, str) and math.isnan(value)
+
+
 def _same_for_all(shape: Shape, roles: Roles, readings: list[dict[Slot, AxisValues]]) -> None:
     """Refuse axes whose SI values would differ between the machines of another axis."""
     for slot in readings[0]:
-        if any(slot in r and list(r[slot]) != list(readings[0][slot]) for r in readings[1:]):
+        if any(slot in r and not _same_values(r[slot], readings[0][slot]) for r in readings[1:]):
             wrong = "the values of this axis differ between the machines (or word sizes) that are swept"
             right = "give values that hold for all of them: SI numbers or words, not factors or bytes"
             roles.reader.findings.add(axis_slots.listed(shape, slot)[0], wrong, right)

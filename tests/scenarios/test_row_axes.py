@@ -184,6 +184,29 @@ def test_a_column_of_endless_numbers_is_no_column_of_names(tmp_path: Path):
     assert "line 2" in faults(tmp_path, f"n,T\n{'9' * 400},1\n")
 
 
+@pytest.mark.parametrize("cell", ["", "nan", "inf", "250 ms", '"2,5"'])
+def test_a_bad_cell_beside_machines_is_one_mistake_and_bad_cells_of_other_columns_are_told_too(
+    tmp_path: Path, cell: str
+):
+    """What could not be read does not differ between the machines; each mistake names the file."""
+    columns = '{ machine = "m", bodies = "n", "limits.time.max" = "T" }'
+    text = {'machine = "balanced"': "", '{ bodies = "n", "limits.time.max" = "T" }': columns}
+
+    def told(bodies: str, machine: str) -> list[str]:
+        rows = f"m,n,T [ms]\njaketown,1e4,{cell}\n{machine},{bodies},90\n"
+        with pytest.raises(ScenarioError) as found:
+            of_table(tmp_path, rows, **text)
+        return [f"{p.key}: {p.wrong}" for p in found.value.problems]
+
+    (own,) = told("1e5", "balanced")
+    assert own.startswith('sweep.sample.columns."limits.time.max": points.csv line 2: ')
+    assert told("many", "blanced") == [
+        own,
+        'sweep.sample.columns.machine, points.csv line 3: there is no machine "blanced"',
+        'sweep.sample.columns.bodies, points.csv line 3: "many" is not a finite number',
+    ]
+
+
 def test_machines_in_a_table_are_those_of_the_catalogue(tmp_path: Path):
     columns = '{ machine = "m", bodies = "n" }'
     text = {'machine = "balanced"': "", '{ bodies = "n", "limits.time.max" = "T" }': columns}

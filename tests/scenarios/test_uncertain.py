@@ -178,7 +178,7 @@ def test_a_cell_that_is_no_number_is_one_mistake(tmp_path: Any) -> None:
     with pytest.raises(scenarios.ScenarioError) as told:
         scenarios.grid(scenarios.load(file))
     (problem,) = told.value.problems
-    assert problem.key == "uncertain.bodies.column, line 3"
+    assert problem.key == "uncertain.bodies.column, t.csv line 3"
     assert problem.wrong == '"many" is not a finite number'
 
 
