@@ -153,7 +153,7 @@ def places(axis: xr.DataArray) -> Any:
 
 def value_label(axis: xr.DataArray, place: int) -> str:
     """Write one value of an axis, as a legend names a line."""
-    value = axis.values[place]
+    value = np.ravel(axis.values)[place]
     return (
         f"{words(str(axis.name))}: {shown_name(axis, value) if is_text(axis) else amount(float(value), axis)}"
     )

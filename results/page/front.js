@@ -106,7 +106,7 @@ function startFront() {
   function draw() {
     const axis = (c) => ({ title: { text: plain(title(c)) }, automargin: true, ...numbers(c) });
     Plotly.react(box, traces(), { xaxis: axis(COLUMNS[choose.x]), yaxis: axis(COLUMNS[choose.y]), hovermode: "closest", margin: { l: 70, r: 45, t: 10, b: 55 },
-      modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, uirevision: `${choose.x} ${choose.y}`, shapes: [] }, CONFIG);
+      modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, uirevision: `${choose.x} ${choose.y}`, shapes: [] }, config(box));
     document.getElementById("front-note").textContent = notes();
   }
 
@@ -118,7 +118,7 @@ function startFront() {
     else if (widths.length) said.push(`Between the designs the front lies inside the shaded area, which is at most ${percent(Math.max(...widths))} wide; proof: ${drawn.find((p) => p.proof).proof}.`);
     const unproved = drawn.flatMap(members).filter((i) => status(i) === "feasible").length;
     if (unproved) said.push(`${several ? `${unproved} designs` : "Diamonds"}: feasible, not proved optimal.`);
-    if (dominated) said.push("Hollow: a design of another front is at least as good in all objectives and better in one.");
+    if (dominated && drawn.flatMap(members).some((i) => dominated.values[i] === 1)) said.push("Hollow: a design of another front is at least as good in all objectives and better in one.");
     const empty = drawn.filter((p) => !p.count);
     if (empty.length) said.push(`Without a front: ${empty.map((p) => `${p.at.join(", ")} (${p.refusal})`).slice(0, 6).join("; ")}${empty.length > 6 ? "; …" : ""}.`);
     return said.join(" ");

@@ -30,7 +30,7 @@ function tornado(box, names, groups) {
     marker: { color: colours(g.values, k), pattern: { shape: groups.length > 1 ? PATTERNS[k % PATTERNS.length] : g.values.map((v) => (v < 0 ? "" : "/")), fillmode: "overlay", solidity: 0.25, fgcolor: "#fff" } },
     hovertemplate: "%{y}: %{x:.4~g} %<extra></extra>" })),
   { height, margin: { l: 150, r: aside(height), t: 10, b: 45 }, xaxis: { title: { text: "% of the objective per % more", standoff: 12 }, automargin: true, nticks: 5, tickangle: 0, exponentformat: "e", zeroline: true, zerolinewidth: 1.5 },
-    yaxis: { automargin: true }, showlegend: groups.length > 1, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, CONFIG);
+    yaxis: { automargin: true }, showlegend: groups.length > 1, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, config(box));
 }
 
 function drawSums(choose) {
@@ -48,7 +48,7 @@ function drawSums(choose) {
     marker: { color: PALETTE[k % PALETTE.length], line: { color: "#fff", width: 1 }, pattern: { shape: PATTERNS[k % PATTERNS.length], fillmode: "overlay", solidity: 0.2, fgcolor: "#fff" } },
     hovertemplate: `%{y}<br>${template(name)}: %{x:.4~g} ${template(unit)}<extra></extra>` })),
   { height, barmode: "relative", margin: { l: 90, r: aside(height), t: 10, b: 45 }, xaxis: { title: { text: plain(`${sum.title.split(" by ")[0]}${unit ? ` (${unit})` : ""}`) }, exponentformat: "none", tickformat: "~g" },
-    yaxis: { autorange: "reversed", type: "category" }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", traceorder: "normal" } }, CONFIG);
+    yaxis: { autorange: "reversed", type: "category" }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", traceorder: "normal" } }, config(box));
   const heads = ["part", ...shownDesigns.map(nameOf)];
   const rows = Object.entries(sum.parts).map(([name, values]) => [name, ...shownDesigns.map((i) => `${number(values[i])} ${sum.unit}${total(i) ? ` (${Number((100 * values[i] / total(i)).toPrecision(3))} %)` : ""}`)]);
   behind(document.getElementById("sums-table"), `${sum.title}, as a table`, heads, rows);
@@ -71,7 +71,7 @@ function drawRoofs(choose) {
   });
   const values = drawn.flatMap((r) => r.curves[what]).filter((v) => v > 0);
   Plotly.react(box, found, { margin: { l: 70, r: 45, t: 10, b: 50 }, hovermode: "closest", xaxis: { ...scaled(drawn.flatMap((r) => r.intensity)), title: { text: "intensity (flop/byte)" } },
-    yaxis: { ...scaled(values), title: { text: plain(`${what.replace(/_/g, " ")}${unit ? ` (${unit})` : ""}`) } }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, CONFIG);
+    yaxis: { ...scaled(values), title: { text: plain(`${what.replace(/_/g, " ")}${unit ? ` (${unit})` : ""}`) } }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" } }, config(box));
   const rows = drawn.flatMap((r) => r.designs.map((i, k) => [i, [nameOf(i), r.name || "–", number(r.at[k]), ...Object.values(r.reached).map((v) => number(v[k]))]]))
     .filter(([i]) => !POINTS || kept(i)).slice(0, 50).map(([, row]) => row);
   const heads = ["design", "machine", "intensity (flop/byte)", ...Object.keys(INSIDES.units).map((n) => `${n} (${INSIDES.units[n]})`)];
@@ -101,7 +101,7 @@ function drawTrials() {
   const names = apart(D.trials.map((t) => t.at.join(", ")), LEGEND_LETTERS);
   Plotly.newPlot(box, D.trials.map((t, n) => ({ type: "scatter", mode: "lines", x: t.trials, y: t.values, name: plain(names[n]), line: { shape: "hv", color: PALETTE[n % PALETTE.length] },
     hovertemplate: "after %{x} trials: %{y:.5~g}<extra></extra>" })),
-  { margin: { l: 70, r: 45, t: 10, b: 50 }, xaxis: { title: { text: "trials" } }, yaxis: { title: { text: "dominated hypervolume" }, exponentformat: "none", tickformat: "~g", rangemode: "tozero" }, showlegend: D.trials.length > 1 }, CONFIG);
+  { margin: { l: 70, r: 45, t: 10, b: 50 }, xaxis: { title: { text: "trials" } }, yaxis: { title: { text: "dominated hypervolume" }, exponentformat: "none", tickformat: "~g", rangemode: "tozero" }, showlegend: D.trials.length > 1 }, config(box));
   document.getElementById("trials-note").textContent = D.trials[0].about;
   const rows = D.trials.flatMap((t) => { const step = Math.ceil(t.trials.length / 20); return t.trials.map((n, k) => [t.at.join(", "), number(n), number(t.values[k])]).filter((_, k) => k % step === 0 || k === t.trials.length - 1); });
   behind(document.getElementById("trials-table"), "The same as a table (every so many trials)", [D.trials.length > 1 ? "place" : "", "trials", "hypervolume"], rows);

@@ -8,6 +8,11 @@ const SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "triangle
 const SYMBOLS = { optimal: "circle", feasible: "diamond", evaluated: "circle", infeasible: "x-thin-open",
   unbounded: "triangle-up-open", error: "square-x-open", "not computed": "circle-open" };
 const CONFIG = { displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+// A picture is kept under the title of the page and its own name, twice as fine as on a screen
+const PAGE_NAME = document.title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "");
+const config = (box) => ({ ...CONFIG, toImageButtonOptions: { filename: [[...PAGE_NAME].slice(0, 60).join(""), box.id].filter(Boolean).join("-"), scale: 2 } });
+// Of lines on white, where the pale yellow end of Cividis is hardly seen; pictures have the same (SHADES in canvas.py)
+const SHADES = [[0, "#00204c"], [0.5, "#6b6d74"], [1, "#b07c00"]];
 // beside a map and below the buttons, which would cover its first numbers
 const BAR = { len: 0.6, y: 0, yanchor: "bottom" };
 const TICK_LETTERS = 24, LEGEND_LETTERS = 40, CELL_LETTERS = 38;

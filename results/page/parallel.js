@@ -68,11 +68,11 @@ function drawParallel(places) {
   const names = apart(places.map((at) => title(COLUMNS[at])), NAME_LETTERS[close]);
   const dimensions = axes.map(({ low, high, foot, at, ticks }, k) => ({ label: plain(names[k]), values: designs.map(at), ...ticks, ...((foot ?? low) < high ? { range: [foot ?? low, high] } : {}) }));
   const first = COLUMNS.find((c) => c.role === "objective" && !c.labels.length), scale = first && upright(first, designs, 0);
-  const colour = scale ? { color: designs.map((i) => Math.max(scale.at(i), scale.low)), colorscale: "Cividis" } : { color: "#0b5cad" };
+  const colour = scale ? { color: designs.map((i) => Math.max(scale.at(i), scale.low)), colorscale: SHADES } : { color: "#0b5cad" };
   // names of axes stand with their middle above them, names along the first one to its left
   const beside = (k) => 12 + 0.5 * pixels(names[k]);
   const margin = { l: Math.max(70, beside(0), ...axes[0].ticks.ticktext?.map((text) => 20 + pixels(text)) ?? []), r: Math.max(70, beside(names.length - 1)), t: 90, b: 25 };
-  Plotly.newPlot(box, [{ type: "parcoords", dimensions, labelangle: -12, line: colour, unselected: { line: { color: "#bbb", opacity: 0.15 } } }], { margin }, CONFIG);
+  Plotly.newPlot(box, [{ type: "parcoords", dimensions, labelangle: -12, line: colour, unselected: { line: { color: "#bbb", opacity: 0.15 } } }], { margin }, config(box));
   box.on("plotly_restyle", () => {
     places.forEach((at, k) => {
       const brushed = box.data[0].dimensions[k].constraintrange, { foot } = axes[k];
@@ -97,12 +97,15 @@ function drawParallel(places) {
   });
 }
 
+// Three digits of a positive number, from 1e5 on and below 1e-4 as a power of ten
+const rounded = (v) => (v < 99950 && v >= 0.9995e-4 ? String(Number(v.toPrecision(3))) : v.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e"));
+
 function ticks(low, high) {
   const tickvals = [], ticktext = [];
   const step = Math.max(1, Math.ceil((high - low) / 5));
-  for (let e = Math.ceil(low); e <= Math.floor(high); e += step) { tickvals.push(e); ticktext.push(Math.abs(e) < 5 ? String(Number((10 ** e).toPrecision(1))) : `1e${e}`); }
+  for (let e = Math.ceil(low); e <= Math.floor(high); e += step) { tickvals.push(e); ticktext.push(rounded(10 ** e)); }
   for (const end of [low, high]) {
-    if (!tickvals.some((t) => Math.abs(t - end) < 0.06 * (high - low))) { tickvals.push(end); ticktext.push(Number((10 ** end).toPrecision(3)).toString()); }
+    if (!tickvals.some((t) => Math.abs(t - end) < 0.06 * (high - low))) { tickvals.push(end); ticktext.push(rounded(10 ** end)); }
   }
   return { tickvals, ticktext };
 }

@@ -174,7 +174,7 @@ function startSweep() {
     const bare = flat && main.every((one) => one.y.every((v) => v === null));  // an axis without numbers
     const vertical = flat ? { title: { text: plain(title(c)) }, automargin: true, ...numbers(c), showticklabels: !bare, showgrid: !bare, zeroline: !bare } : axis(choose.y);
     Plotly.react(box, [...lines.flatMap((_, j) => fan(c, j)), ...main, ...marks(), ...(flat ? crossings(c) : []), stars()],
-      { xaxis: axis(choose.x), yaxis: vertical, ...(flat ? { yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } } : {}), hovermode: "closest", showlegend: true, margin: { l: 70, r: 45, t: flat ? 10 : 40, b: 55 }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, plot_bgcolor: flat ? "#fff" : "#eceff1" }, CONFIG);
+      { xaxis: axis(choose.x), yaxis: vertical, ...(flat ? { yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } } : {}), hovermode: "closest", showlegend: true, margin: { l: 70, r: 45, t: flat ? 10 : 40, b: 55 }, modebar: { orientation: "v" }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, plot_bgcolor: flat ? "#fff" : "#eceff1" }, config(box));
   }
 
   controls();

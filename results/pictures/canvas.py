@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
     Given: TypeAlias = Axes | Iterable[Axes]
@@ -40,13 +41,15 @@ LINES = (
     (SKY, "P", (0, (1, 1))),
 )
 COLOURS = "cividis"
-"""The scale of colours of all pictures; pages have the same, which Plotly calls Cividis."""
+"""The scale of colours of all areas; pages have the same, which Plotly calls Cividis."""
+SHADES = ("#00204c", "#6b6d74", "#b07c00")
+"""That of lines, which lie on white: the pale yellow end of the other is hardly seen there; page.js has the same."""
 HATCHES = ("//", "\\\\", "xx", "..", "++", "oo")
 SIZE = (9.0, 5.6)
 PANEL = (5.5, 4.2)
 NARROW = (5.0, 3.8)
 LARGE_POINTS, MEDIUM, SMALL_POINTS = 16, 14, 12
-TITLE_WIDTH = 68
+TITLE_WIDTH, MOST_TITLE = 68, 130
 # letters of small text, per inch of the picture, that one of two columns of a legend has room for
 IN_A_COLUMN = 4.6
 # the same of a legend of one column, where long names are many of them in capitals
@@ -120,7 +123,7 @@ def sheet(
     whole = max(SIZE[0], PANEL[0] * across), max(SIZE[1], PANEL[1] * down)
     figure = Picture(figsize=size or (SIZE if count == 1 else whole), layout="constrained")
     grid = figure.subplots(down, across, sharex=sharex, sharey=sharey, squeeze=False)
-    title = textwrap.fill(axes.shorten(visible(about), 130), TITLE_WIDTH)
+    title = textwrap.fill(axes.shorten(visible(about), MOST_TITLE), TITLE_WIDTH)
     # a title from a file is text, not mathematics
     if count == 1:
         grid[0, 0].set_title(title, fontsize=LARGE_POINTS, loc="left", parse_math=False, wrap=True)
@@ -213,6 +216,13 @@ def colour_scale(array: xr.DataArray) -> tuple[float, Any, str]:
     norm = LogNorm() if log else Normalize()
     norm.autoscale_None(array.values[np.isfinite(array.values)] * factor)
     return factor, norm, unit
+
+
+def line_colours() -> Colormap:
+    """Return the scale of colours of lines."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("lines", SHADES)
 
 
 def colour_bar(figure: Figure, panels: Sequence[Axes], drawn: Any, array: xr.DataArray, label: str) -> None:

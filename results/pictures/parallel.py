@@ -11,7 +11,15 @@ from dse.system.records import dataclass
 from results import axes, designs, flat
 from results.along_fronts.variable_names import FRONT
 from results.dataset import goals
-from results.pictures.canvas import COLOURS, MEDIUM, SMALL_POINTS, colour_bar, colour_scale, sheet, title_of
+from results.pictures.canvas import (
+    MEDIUM,
+    SMALL_POINTS,
+    colour_bar,
+    colour_scale,
+    line_colours,
+    sheet,
+    title_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,8 +142,9 @@ def _number_coordinate(label: str, numbers: Any, array: xr.DataArray) -> _Column
 
 def _tick_label(number: float, array: xr.DataArray) -> str:
     """Write a number to three digits; plain ones of a few thousand as people do."""
-    if not axes.unit_of(array) and 1e3 <= abs(number) < 1e6:
-        return f"{float(f'{number:.3g}'):.0f}"
+    rounded = float(f"{number:.3g}")
+    if not axes.unit_of(array) and 1e3 <= abs(rounded) < 1e6:
+        return f"{rounded:.0f}"
     return axes.amount(number, array)
 
 
@@ -169,7 +178,7 @@ def _draw(
     (panel,) = paper.panels
     heights = np.stack([c.at for c in columns], axis=1)
     lines = [np.column_stack([places, row]) for row in heights]
-    drawn = LineCollection(lines, linewidths=1.6, alpha=0.85, cmap=COLOURS, zorder=2)
+    drawn = LineCollection(lines, linewidths=1.6, alpha=0.85, cmap=line_colours(), zorder=2)
     if shade is not None:
         factor, norm, unit = colour_scale(dataset[shade])
         values = np.asarray(_values_at_designs(dataset, shade, here), float) * factor

@@ -16,7 +16,16 @@ from results import axes
 from results.along_fronts.variable_names import CONFLICT, FRONT, PLACE_STATUS
 from results.dataset import objectives
 from results.pictures.between import EXACT, INSIDE, SEGMENT, draw_between
-from results.pictures.canvas import COLOURS, LINES, Sheet, colour_bar, colour_scale, marks_of, sheet, title_of
+from results.pictures.canvas import (
+    LINES,
+    Sheet,
+    colour_bar,
+    colour_scale,
+    line_colours,
+    marks_of,
+    sheet,
+    title_of,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -82,7 +91,6 @@ def undrawable(sizes: Mapping[str, int], numbers: Collection[str]) -> str:
 
 
 def _curves(dataset: xr.Dataset, outer: list[str], scaled: bool) -> Iterator[_Curve]:
-    from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
     places = list(itertools.product(*(range(dataset.sizes[d]) for d in outer)))
@@ -92,7 +100,7 @@ def _curves(dataset: xr.Dataset, outer: list[str], scaled: bool) -> Iterator[_Cu
         if scaled:
             factor, norm, _ = colour_scale(dataset[outer[0]])
             shade = norm(float(part[outer[0]]) * factor)
-            yield _Curve(part, "", to_hex(colormaps[COLOURS](shade)), "o")
+            yield _Curve(part, "", to_hex(line_colours()(shade)), "o")
         else:
             colour, marker, _ = LINES[number]
             text = ", ".join(axes.value_label(dataset[d], i) for d, i in at.items())
@@ -152,7 +160,7 @@ def _scale(paper: Sheet, axis: xr.DataArray) -> None:
     from matplotlib.cm import ScalarMappable
 
     _, norm, unit = colour_scale(axis)
-    mapped = ScalarMappable(norm, COLOURS)
+    mapped = ScalarMappable(norm, line_colours())
     colour_bar(paper.figure, paper.panels, mapped, axis, axes.title(str(axis.name), unit))
 
 

@@ -17,6 +17,7 @@ from results.fresh_layout import QUANTILES
 from results.pictures.canvas import (
     COLOURS,
     LINES,
+    MOST_TITLE,
     SMALL_POINTS,
     Sheet,
     colour_bar,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 LOW, HIGH = (name for name, level in QUANTILES.items() if level != 0.5)
 MOST_NAME, MOST_PANEL_TITLE = 40, 44
 """Letters of a name in a legend, and of what stands above a panel."""
+LEAST_TITLE = 40
+"""Letters that a title keeps, however much is told behind it."""
 FAN = "90 % of fresh samples"
 
 
@@ -164,7 +167,7 @@ def _panels(
 ) -> Figure:
     """Draw a panel for each combination of the ``outer`` axes, all on the same scales."""
     places = list(itertools.product(*(range(dataset.sizes[d]) for d in outer)))
-    paper = sheet(title_of(dataset), len(places), ax)
+    paper = sheet(_title_with_constants(dataset), len(places), ax)
     has_fan = variable == "objective" and {LOW, HIGH} <= set(dataset.data_vars)
     fan = tuple(_answered_only(dataset, n) for n in (LOW, HIGH) if has_fan)
     drawing = _Sheet(paper, _answered_only(dataset, variable), fan)
@@ -183,6 +186,16 @@ def _panels(
         axes.turn_crowded(panel)
     paper.legend(marks)
     return paper.figure
+
+
+def _title_with_constants(dataset: xr.Dataset) -> str:
+    """Return the title, with the values of what has one value at all points: they stand on no axis."""
+    title = title_of(dataset)
+    constant = [n for n, c in dataset.coords.items() if not c.dims and flat.is_axis(c)]
+    if not constant:
+        return title
+    told = f" ({', '.join(axes.value_label(dataset[n], 0) for n in constant)})"
+    return axes.shorten(title, max(LEAST_TITLE, MOST_TITLE - len(told))) + told
 
 
 def _outer_labels(panel: Axes, panels: Sequence[Axes]) -> None:
@@ -225,11 +238,15 @@ def _draw_lines(
     # panels share their scale: what is drawn in any of them chooses it
     seen = np.concatenate([a.values.ravel() for a in (drawing.whole, *drawing.fan)])
     vertical = axes.dress(panel, "y", seen, dataset[variable], name)
+    if not np.isfinite(seen).any():
+        # no number is drawn that a tick could be read for
+        panel.set_yticks([])
     places = places * horizontal.factor
     curves = [("", shown)]
     if other is not None:
         curves = [
-            (axes.value_label(dataset[other], i), shown.isel({other: i})) for i in range(dataset.sizes[other])
+            (_line_name(drawing, dataset[other], i), shown.isel({other: i}))
+            for i in range(dataset.sizes[other])
         ]
     # nothing lies between two rows of a table, or two names
     apart = axes.counts_rows(dataset[along]) or axes.is_text(dataset[along])
@@ -248,6 +265,12 @@ def _draw_lines(
     hatch_stretches(drawing.hatches, panel, dataset, swept, axes.edges(places, horizontal.log))
     panel.set_xlim(*_span(places, horizontal))
     return marks_of(panel)
+
+
+def _line_name(drawing: _Sheet, other: xr.DataArray, place: int) -> str:
+    """Return what a legend calls a line; one that is nowhere is said to be so."""
+    there = np.isfinite(drawing.whole.isel({str(other.name): place}).values).any()
+    return axes.value_label(other, place) + ("" if there else " (no design)")
 
 
 def _span(places: Any, scale: Scale) -> tuple[float, float]:

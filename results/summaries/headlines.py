@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dse.quantities import plural
 from results import axes
-from results.along_fronts.variable_names import FRONT
+from results.along_fronts.variable_names import FRONT, PLACE_STATUS
 from results.dataset import STATUS_CODES, objectives
 from results.telling import sizes, words
 from results.telling.facts import Facts, Status
@@ -65,7 +65,8 @@ def of_dataset(dataset: xr.Dataset) -> str:
         return ""
     # several objectives have no least value: what is left of their fronts is told as designs
     if FRONT in dataset.coords or len(goals) > 1:
-        return _of_front(dataset, list(goals)) if dataset["status"].dims in {(FRONT,), ()} else ""
+        several = dataset["status"].dims not in {(FRONT,), ()}
+        return _of_fronts(dataset, list(goals), answered) if several else _of_front(dataset, list(goals))
     name, maximize = next(iter(goals.items()))
     array = dataset["objective"] if "objective" in dataset else dataset[name]
     if array.dims != dataset["status"].dims:
@@ -74,10 +75,30 @@ def of_dataset(dataset: xr.Dataset) -> str:
     low, high = (axes.amount(float(v), array, 4) for v in (found.min(), found.max()))
     called = axes.name_of(dataset, "objective") if "objective" in dataset else name
     told = f"{'Greatest' if maximize else 'Least'} {axes.words(called)}: {low if low == high else f'{low} to {high}'}"
-    none = int(np.count_nonzero(status == STATUS_CODES[Status.INFEASIBLE]))
-    without = f"; at {plural(none, 'point')} there is no design" if none else ""
+    without = _without(status, "point")
     over = f", over {int(answered.sum())} of {status.size} points" if status.size > 1 else ""
     return f"{told}{over}{without}."
+
+
+def _without(status: Any, places: str) -> str:
+    """Say at how many places there is no design; nothing where there is one at all."""
+    none = int(np.count_nonzero(status == STATUS_CODES[Status.INFEASIBLE]))
+    return f"; at {plural(none, places)} there is no design" if none else ""
+
+
+def _of_fronts(dataset: xr.Dataset, goals: list[str], answered: Any) -> str:
+    """Say of fronts over axes how many there are, and from where to where their designs go."""
+    if any(dataset[n].dims != dataset["status"].dims for n in goals):
+        return ""
+    dims = list(map(str, dataset["status"].dims))
+    over = " and ".join(axes.words(d) for d in dims if d != FRONT)
+    count = int(np.count_nonzero(answered.any(dims.index(FRONT)))) if FRONT in dims else 0
+    on = f" on {plural(count, 'front')}" if count else ""
+    values = {n: np.asarray(dataset[n].values, float)[answered] for n in goals}
+    ends = {n: [axes.amount(float(v), dataset[n], 4) for v in (x.min(), x.max())] for n, x in values.items()}
+    told = ", ".join(f"{axes.words(n)} {' to '.join(dict.fromkeys(both))}" for n, both in ends.items())
+    without = _without(dataset[PLACE_STATUS].values, "place") if PLACE_STATUS in dataset else ""
+    return f"{plural(int(answered.sum()), 'design')}{on} over {over}: {told}{without}."
 
 
 def _of_front(dataset: xr.Dataset, goals: list[str]) -> str:

@@ -131,3 +131,23 @@ def test_what_is_feasible_only_is_told_by_the_legend_of_lines(browser: Any, tmp_
     assert [t[5]["symbol"][1] for t in (first, second)] == ["circle-open", "square-open"]
     b = opened(browser, found.isel(question=0, drop=True), tmp_path / "alone.html")
     assert b.execute_script(LEGEND) == ["energy", "feasible, not proved optimal"]
+
+
+def test_ends_of_axes_are_short_and_pictures_are_kept_under_their_names(browser: Any, tmp_path: Path):
+    """What is written at an axis of parallel coordinates stands beside the next one."""
+    x = np.array([1.0, 3e4, 2.4412e18])
+    found = xr.Dataset(
+        {"energy": ("size", 1e3 * x, {"units": "J"}), "status": ("size", np.ones(3, np.int8))},
+        {"size": ("size", x, {"units": "B"})},
+        {"objectives": json.dumps({"energy": "min"})},
+    )
+    b = opened(browser, found, tmp_path / "huge.html")
+    written = "return document.getElementById('parallel').data?.[0].dimensions.map((d) => d.ticktext)"
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    texts = WebDriverWait(b, 30).until(lambda b: b.execute_script(written))
+    ends = [t for axis in texts for t in axis]
+    assert max(map(len, ends)) <= len("2.44e18")
+    assert any(t.startswith("2.44e") for t in ends)
+    name = "return document.getElementById(arguments[0])._context.toImageButtonOptions.filename"
+    assert [b.execute_script(name, of) for of in ("sweep", "parallel")] == ["lines-sweep", "lines-parallel"]

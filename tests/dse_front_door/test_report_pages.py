@@ -149,13 +149,19 @@ def test_keys_go_from_design_to_design_and_put_them_side_by_side(browser: Any, f
 def test_fronts_over_axes_are_drawn_one_by_one_and_those_without_points_named(
     browser: Any, fronts_page: Path
 ):
+    from selenium.webdriver.support.ui import Select
+
     b = opened(browser, fronts_page)
     assert b.execute_script(NAMES) == ["5 W, 100 W", "10 W, 100 W"]
     # the same work on the same processors: more constant power is worse everywhere
     assert b.execute_script(HOLLOW) == [False, True]
     assert "no design: power cannot be met" in b.find_element("css selector", "main").text
+    assert "Hollow: " in text(b, "front-note")
     b.find_element("id", "front-axis-0").send_keys("10 W")
     assert b.execute_script(NAMES) == ["100 W"]
+    Select(b.find_element("id", "front-axis-0")).select_by_visible_text("5 W")
+    assert b.execute_script(HOLLOW) == [False]
+    assert "Hollow: " not in text(b, "front-note")
 
 
 @pytest.mark.slow

@@ -39,6 +39,13 @@ def test_a_front_leads_with_its_ends(front: xr.Dataset):
     assert f"<strong>{told}</strong>" in html(Page("x", headline=told))
 
 
+def test_fronts_over_an_axis_lead_with_how_many_there_are_and_how_far_their_designs_go():
+    cap = {"path": "limits.time.max", "values": [1e-9, 1.0]}
+    told = headlines.of_dataset(dse.front(FRONT | {"limits": {"time": {"max": 1.0}}, "sweep": {"cap": cap}}))
+    assert told.startswith("5 designs on 1 front over cap: energy 40.53 J to ")
+    assert told.endswith("to 150.8 ms; at 1 place there is no design.")
+
+
 def test_a_notebook_shows_a_picture_and_the_designs(front: xr.Dataset):
     shown = front.dse._repr_html_()
     assert headlines.of_dataset(front) in shown

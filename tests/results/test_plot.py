@@ -116,6 +116,37 @@ def test_a_stretch_is_named_by_the_conflict_of_each_line_not_by_all_their_limits
     assert names[2:] == [f"infeasible: time, or time and {axes.words(also)}", "infeasible: time", "error"]
 
 
+def test_what_has_one_value_at_all_points_stands_in_the_title(plan: Layout):
+    made = swept(plan, 2).isel(deadline=[12])
+    made.attrs["title"] = "long " * 60
+    title = plot.sweep(made).axes[0].get_title(loc="left").replace("\n", " ")
+    assert title.endswith("… (deadline: 13 s)")
+    made = swept(plan, 1).assign_attrs(title="short")
+    assert plot.sweep(made).axes[0].get_title(loc="left") == "short (machine: small)"
+
+
+def test_without_a_design_there_are_no_numbers_to_read_and_lines_are_said_to_be_empty(plan: Layout):
+    made = swept(plan, 2)
+    made["status"].loc[{"machine": "large"}] = 3
+    assert legend(plot.sweep(made))[:2] == ["machine: small", "machine: large (no design)"]
+    made["status"][:] = 3
+    figure = plot.sweep(made)
+    assert legend(figure)[:2] == ["machine: small (no design)", "machine: large (no design)"]
+    assert list(figure.axes[0].get_yticks()) == []
+
+
+def test_lines_of_all_values_are_seen_on_white():
+    from matplotlib.colors import to_rgb
+
+    from results.pictures.canvas import line_colours
+
+    linear = [[((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(line_colours()(x))] for x in (0, 0.25, 0.5, 1.0)]
+    light = [0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in linear]
+    assert light == sorted(light)
+    # the contrast that WCAG asks of graphics
+    assert 1.05 / (light[-1] + 0.05) > 3
+
+
 def test_one_axis_gives_one_line(plan: Layout):
     figure = plot.sweep(swept(plan, 1))
     line = figure.axes[0].lines[0].get_ydata()
