@@ -60,6 +60,8 @@ _WHERE = {
     "what_matters": "dse.api:what_matters",
 }
 
+__all__ = tuple(_WHERE)
+
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for, and keep it."""
@@ -73,4 +75,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_WHERE})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scenarios
+from dse.api.arguments import checked
 from dse.api.loading import Source, certain, load, one_answer, pictured
 from dse.api.stored import compare, diff, export, open, report, status, verify
 from dse.models import Model, register
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 
+@checked("solver", "seconds")
 def solve(
     scenario: Source, solver: str | None = None, seconds: float = 60.0, depth: str = "full", **search: Any
 ) -> Solution:
@@ -119,6 +121,7 @@ def pyomo(
     return pyomo_models.models(asked, form, choice, gdp=gdp, tight=tight)
 
 
+@checked("solver", "seconds")
 def read(model: Any, scenario: Source, solver: str | None = None, seconds: float = 60.0) -> Solution:
     """Check the design of a solved model of ``pyomo`` against its scenario, re-evaluated in plain floats.
 
@@ -133,6 +136,7 @@ def read(model: Any, scenario: Source, solver: str | None = None, seconds: float
     return pyomo_models.read(model, load(scenario), solver, seconds)
 
 
+@checked("store", "workers", "metrics", "patience", "audit", "solver", "seconds")
 def sweep(
     scenario: Source,
     store: str | Path | None = None,
@@ -209,6 +213,7 @@ def _other_solver(solver: str | None, seconds: float) -> By | None:
     return pyomo_points.by(solver, seconds)
 
 
+@checked("store", "workers", "patience")
 def uncertainty(
     scenario: Source,
     store: str | Path | None = None,
@@ -241,6 +246,7 @@ def uncertainty(
     )
 
 
+@checked("workers", "patience")
 def what_matters(
     scenario: Source,
     rows: int | None = None,
@@ -273,6 +279,7 @@ def _baseline(asked: Scenario, swept: Scenario) -> Baseline:
     return ratios.baseline(asked, swept)
 
 
+@checked("solver", "seconds")
 def front(
     scenario: Source,
     points: int | None = None,
@@ -300,6 +307,7 @@ def front(
     return pictured(swept_fronts.front(found, points, tolerance, progress, _other_solver(solver, seconds)))
 
 
+@checked("store", "metrics", "workers", "patience")
 def evaluate(
     scenario: Source,
     store: str | Path | None = None,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scenarios
+from dse.api.arguments import refuse_impossible
 from scenarios import Scenario
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def load(source: Source, machine: str | None = None) -> Scenario:
 
     Raises ScenarioError, which lists every mistake with its place and its repair.
     """
+    refuse_impossible("machine", machine)
     return scenarios.load(source, machine)
 
 

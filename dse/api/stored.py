@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dse.api.arguments import checked
 from dse.api.loading import Source, load, pictured
 from scenarios import Scenario
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from results.solution import Solution
 
 
+@checked("store", "audit")
 def verify(
     store: str | Path,
     scenario: Source | None = None,
@@ -42,6 +44,7 @@ def verify(
     return verifying.verify(store, asked, audit, progress)
 
 
+@checked("store")
 def status(store: str | Path) -> dict[str, Any]:
     """Return the progress of the store of a sweep: points done, failed and pending, the rate (points/s), the process.
 
@@ -52,6 +55,7 @@ def status(store: str | Path) -> dict[str, Any]:
     return store_status.status(store)
 
 
+@checked("store")
 def open(store: str | Path) -> xr.Dataset:
     """Open a dataset: that of a sweep's store, finished or not (status 0: not computed yet), or an exported one.
 
@@ -63,6 +67,7 @@ def open(store: str | Path) -> xr.Dataset:
     return pictured(results.export.reading.open(store))
 
 
+@checked("tolerance", "ignore")
 def diff(
     first: Source | Solution | xr.Dataset,
     second: Source | Solution | xr.Dataset,
@@ -83,6 +88,7 @@ def diff(
     return comparing.diff(first, second, tolerance, ignore)
 
 
+@checked("machines", "over", "points", "metric")
 def compare(
     *questions: Source,
     machines: Sequence[str] = (),
@@ -118,6 +124,7 @@ def compare(
     return side_by_side.compare_along(asked, wanted, metric, baseline, progress)
 
 
+@checked("path", "columns")
 def export(
     source: Source | Solution | xr.Dataset, path: str | Path, columns: Sequence[str] | None = None
 ) -> Path:
@@ -135,6 +142,7 @@ def export(
     return exporting.export(source, path, columns)
 
 
+@checked("file")
 def report(
     source: Source | Solution | xr.Dataset,
     file: str | Path,

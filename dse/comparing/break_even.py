@@ -72,7 +72,9 @@ def along(
     values = tuple(sorted(listed))
     if any(tuple(g.axes[0].values) != listed for g in grids):
         wrong = f"{shown(asked.path)} is not in one unit in all of these questions"
-        raise _mistake(questions[0].file, wrong, "give --from and --to as numbers in SI units")
+        raise _mistake(
+            questions[0].file, wrong, "give --from and --to (start and stop) as numbers in SI units"
+        )
     first = [g.question((0,)) for g in grids]
     goals = [q.objectives[0].name if q.objectives else "" for q in first]
     name, maximize = _metric(questions, grids, metric)
@@ -164,7 +166,11 @@ def _metric(questions: Sequence[Scenario], grids: Sequence[Grid], asked: str | N
 def _searched_values(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
     """Return the values searched, as an axis of a file says them."""
     if (asked.start is None) != (asked.stop is None):
-        raise _mistake(questions[0].file, "--from and --to go together", "give both, or an axis in the file")
+        raise _mistake(
+            questions[0].file,
+            "--from and --to (in Python start and stop) go together",
+            "give both, or an axis in the file",
+        )
     if asked.start is not None and asked.stop is not None:
         start, stop = _float_or_text(asked.start), _float_or_text(asked.stop)
         return _values_between(start, stop, asked.points or RANGE_POINTS)
@@ -179,8 +185,22 @@ def _searched_values(questions: Sequence[Scenario], asked: Range) -> dict[str, A
             if asked.points is None:
                 return {"values": values}
             return _values_between(values[0], values[-1], asked.points, even=spaced(values) == EVENLY)
-    right = f"give --from and --to, or a file an axis with path = {shown(asked.path)}"
+    _refuse_unknown_path(questions, asked.path)
+    right = (
+        f"give --from and --to (in Python start and stop), or a file an axis with path = {shown(asked.path)}"
+    )
     raise _mistake(questions[0].file, f"{asked.path} has no range", right)
+
+
+def _refuse_unknown_path(questions: Sequence[Scenario], path: str) -> None:
+    """Refuse a path that names nothing: no range would help."""
+    for q in questions:
+        try:
+            _on_axis(q, path, {"values": [1.0, 2.0]})
+        except scenarios.ScenarioError as found:
+            unknown = [p for p in found.problems if p.key == _ASKED_AS["path"]]
+            if unknown:
+                raise scenarios.ScenarioError(unknown) from None
 
 
 def _values_between(

@@ -231,6 +231,7 @@ def test_points_are_spread_over_the_axis_of_a_file() -> None:
         (("nbody_deadline", "nbody_nope"), "no such file"),
         (("nbody_deadline", "nbody_deadline", "--over", "given.bodeis", "--from", "1", "--to", "2"), "names nothing"),
         (("nbody_deadline", "nbody_deadline", "--over", "bodies"), "bodies has no range"),
+        (("nbody_deadline", "nbody_deadline", "--over", "foo"), 'over: the path "foo" names nothing'),
         (("nbody_deadline", "nbody_deadline", "--over", "machine", "--from", "1", "--to", "2"), ""),
         (("nbody_deadline", "matmul_energy_delay_squared", "--over", "limits.time.max", "--from", "1 s", "--to", "2 s"),
          "share no objective"),

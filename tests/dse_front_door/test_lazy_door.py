@@ -35,6 +35,41 @@ def test_every_promised_name_is_there():
     assert isinstance(dse.__version__, str)
 
 
+def test_what_is_listed_is_what_there_is_to_call():
+    assert {n for n in dir(dse) if not n.startswith("__")} == {n for n in dse.__all__ if n[0] != "_"}
+    assert all(getattr(dse, name) is not None for name in dse.__all__)
+    assert not {"TYPE_CHECKING", "annotations"} & {*dir(dse)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (lambda: dse.solve("nbody_deadline", solver="scip", seconds=-1), "seconds is -1; it may be a time"),
+        (
+            lambda: dse.solve("nbody_deadline", seconds=-1),
+            "seconds is -1; it may be a time in seconds, above 0",
+        ),
+        (lambda: dse.front("nbody_energy_time_front", seconds=float("nan")), "seconds is nan"),
+        (
+            lambda: dse.sweep("nbody_deadline_sweep", workers=-1),
+            "workers is -1; it may be a whole number from 1",
+        ),
+        (lambda: dse.sweep("nbody_deadline_sweep", workers="2"), "workers is '2'; it may be a whole number"),
+        (lambda: dse.sweep("nbody_deadline_sweep", 3), "store is 3; it may be a path"),
+        (lambda: dse.sweep("nbody_deadline_sweep", audit=True), "audit is True"),
+        (lambda: dse.sweep("nbody_deadline_sweep", metrics="time"), "it may be a list of names: ['time']"),
+        (lambda: dse.open(3), "store is 3"),
+        (lambda: dse.compare("nbody_deadline", machines="balanced"), "list of names: ['balanced']"),
+        (lambda: dse.diff("nbody_deadline", "nbody_deadline", float("nan")), "tolerance is nan"),
+        (lambda: dse.load("nbody_deadline", machine=3), "machine is 3; it may be a name"),
+    ],
+)
+def test_an_argument_that_cannot_be_meant_is_refused_by_its_name(asked: Callable[[], Any], told: str):
+    with pytest.raises((TypeError, ValueError)) as found:
+        asked()
+    assert told in str(found.value)
+
+
 def test_calling_a_verb_does_not_turn_its_name_into_a_module():
     scenario = dse.load("nbody_energy_time_front")
     dse.front(scenario, points=2)
