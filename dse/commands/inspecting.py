@@ -359,11 +359,13 @@ def _write_problem(problem: Problem, file: Path, form: str, choice: str) -> _Sai
     curved = problem.program is None and problem.kind not in {Kind.EVALUATION, Kind.BLACK_BOX}
     try:
         with explained(file, "write"):
-            write(problem, file, form, ratio, box(problem.question) if curved and form != "lp" else None)
+            written = write(
+                problem, file, form, ratio, box(problem.question) if curved and form != "lp" else None
+            )
     except ValueError as refusal:
         of = f"with {choice} " if choice else ""
         raise click.UsageError(f"{of}the problem cannot be written: {refusal}") from refusal
-    said = [f"Wrote {file}" + (f" of {choice}" if choice else "")]
+    said = [f"Wrote {', '.join(map(str, written))}" + (f" of {choice}" if choice else "")]
     scaled = written_goal(problem, ratio)
     if scaled:
         said.append(f"The file is scaled: {scaled}.")

@@ -68,7 +68,7 @@ def _show_verdict(verdict: Verdict) -> None:
         say(f"{verdict.store}: {where}, no errors")
     else:
         checked = plural(verdict.points, "point")
-        errors = plural(verdict.wrong, "error") if verdict.wrong else "no errors"
+        errors = plural(verdict.wrong, "error") if verdict.wrong else "not finished, no errors"
         say(f"{verdict.store}: {errors}; {checked} checked")
         for trouble in verdict.troubles[:TROUBLES_SHOWN]:
             say(f"  {trouble}")

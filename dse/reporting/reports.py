@@ -187,7 +187,7 @@ def _question(
 
 def _wanted(dataset: xr.Dataset) -> Facts:
     """Say what was asked for where the question itself cannot be read here."""
-    wanted = (f"{'most' if most else 'least'} {name}" for name, most in objectives(dataset).items())
+    wanted = (f"{'greatest' if most else 'least'} {name}" for name, most in objectives(dataset).items())
     return [("asked for", " and ".join(wanted))]
 
 
@@ -289,7 +289,8 @@ def _limits_section(dataset: xr.Dataset) -> Iterator[Section]:
             dataset["elasticity"].sel({LIMIT: name}).values[told] if "elasticity" in dataset else np.zeros(0)
         )
         felt = rates[np.isfinite(rates) & (abs(rates) > 1e-9)]
-        worth = f"{felt.min():+.3g} % to {felt.max():+.3g} %" if felt.size else ""
+        ends = [f"{end:+.3g} %" for end in (felt.min(), felt.max())] if felt.size else []
+        worth = " to ".join(dict.fromkeys(ends))
         binding, forbids = (int(np.count_nonzero(states == code)) for code in (BINDING, CONFLICTING))
         rows.append((str(name), f"{binding} of {answered}", str(forbids), worth))
     columns = ("limit", "binds at designs", "forbids at points", "1 % more of it changes the objective by")

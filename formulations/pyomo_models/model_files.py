@@ -30,8 +30,8 @@ def write(
     form: str,
     ratio: float | None = None,
     box: Mapping[str, tuple[float, float]] | None = None,
-) -> None:
-    """Write the model that ``user_model.user_model`` builds as "lp", "nl" or "gams".
+) -> list[Path]:
+    """Write the model that ``user_model.user_model`` builds as "lp", "nl" or "gams"; return the files, it first.
 
     ``ratio``: see ``program_model.pyomo_program``; ``box``: see ``user_model``. A comment at the top says what the
     objective and the variables are (nl has no such lines).
@@ -51,7 +51,7 @@ def write(
     model = user_model(problem, PLAIN if linear else LOG, box, ratio=ratio if form == "lp" else None)
     goal = written_goal(problem, ratio if form == "lp" else None) or logarithmic(problem)
     notes = [goal] if goal else []
-    _to_file(
+    return _to_file(
         model,
         path,
         form,
@@ -72,14 +72,17 @@ def logarithmic(problem: Problem) -> str:
     program = log_program(problem.question, exact=False)
     if not program.goal:
         return ""
-    value = f"{'-' if program.sign < 0 else ''}(that of the file)"
+    value = f"{'-' if program.sign < 0 else ''}that of the file"
     if program.plain:
         return f"the variables y of the file are natural logarithms of SI numbers; objective in SI = {value}"
     return f"the objective in the file is a natural logarithm: objective in SI = exp({value})"
 
 
-def _to_file(model: pyo.ConcreteModel, path: Path, form: str, notes: list[str]) -> None:
-    """Write a model; ``notes``: what comments at the top of an lp or gams file say (nl has no such lines)."""
+def _to_file(model: pyo.ConcreteModel, path: Path, form: str, notes: list[str]) -> list[Path]:
+    """Write a model and return its files.
+
+    ``notes``: what comments at the top of an lp or gams file say (nl has no such lines).
+    """
     options: dict[str, object] = {"symbolic_solver_labels": True}
     if form == "lp":
         # names that differ in signs which lp files cannot hold are numbered apart, as gams has them
@@ -89,5 +92,11 @@ def _to_file(model: pyo.ConcreteModel, path: Path, form: str, notes: list[str]) 
     # what is not written to its end leaves nothing, and what the system says of the file is said by itself
     with TemporaryDirectory() as folder:
         model.write(str(Path(folder) / path.name), format=FORMATS[form], io_options=options)
-        for made in sorted(Path(folder).iterdir()):
-            path.with_name(made.name).write_text(head + made.read_text(encoding="utf-8"), encoding="utf-8")
+        written = [
+            path,
+            *sorted(path.with_name(f.name) for f in Path(folder).iterdir() if f.name != path.name),
+        ]
+        for file in written:
+            text = (Path(folder) / file.name).read_text(encoding="utf-8")
+            file.write_text(head + text, encoding="utf-8")
+    return written

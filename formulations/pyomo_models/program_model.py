@@ -200,8 +200,11 @@ def goal_in_si(p: Program, ratio: float | None = None) -> str:
     size = goal_size(linear_cost(p.goal, p.under) * np.append(_scale(p), 1.0))
     # minimised are what is asked or its reciprocal, and where only the denominator is decided minus its reciprocal
     below = bool(p.under[:-1].any())
-    found = f"{'-' * below}{size!r} * that of the file"
-    return "objective in SI = " + (f"1 / ({found})" if below != (p.sign < 0) else found)
+    factor = "" if size == 1.0 else f"{size!r} * "
+    found = f"{'-' * below}{factor}that of the file"
+    if below != (p.sign < 0):
+        return f"objective in SI = 1 / ({found})"
+    return f"objective in SI = {found}" if below or factor else ""
 
 
 def goal_size(cost: Array) -> float:

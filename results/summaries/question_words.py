@@ -33,7 +33,7 @@ def sentence(grid: Grid, machines: Mapping[str, str]) -> str:
     """Say what a grid of questions asks; ``machines``: those that it names, by their entry in a map (or "")."""
     question, levels = grid.first, grid.levels
     wanted = " and ".join(
-        f"{'most' if g.maximize else 'least'} {_goal_text(question, g.name, levels)}"
+        f"{'greatest' if g.maximize else 'least'} {_goal_text(question, g.name, levels)}"
         for g in question.objectives
     )
     # a machine that is decided or swept is told there

@@ -45,6 +45,8 @@ def url(storage: str) -> str:
 def connected(storage: str, pace: Pace = PACE) -> optuna.storages.RDBStorage:
     """Connect to the database that keeps the trials; raises StudyError."""
     where = url(storage)
+    if "://" not in storage and not (folder := Path(storage).absolute().parent).is_dir():
+        raise StudyError(f"{storage}: no study can be kept there: there is no folder {folder}")
     options: dict[str, Any] = {"pool_pre_ping": True}
     if where.startswith("sqlite"):
         # writers wait for each other

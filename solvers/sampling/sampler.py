@@ -14,6 +14,7 @@ import numpy as np
 import optuna
 
 from dse.system.arrays import Array
+from dse.system.nouns import plural
 from dse.system.records import dataclass
 from formulations import evaluation
 from results.solution import Status
@@ -72,7 +73,7 @@ class Found:
     @property
     def effort(self) -> str:
         """What was done, in words."""
-        text = f"{self.trials} trials of {self.solver}, seed {self.search.seed}"
+        text = f"{plural(self.trials, 'trial')} of {self.solver}, seed {self.search.seed}"
         if self.others:
             text += f", begun with {' and '.join(self.others)}"
         if self.continued:

@@ -226,12 +226,15 @@ def test_a_written_log_program_says_that_its_objective_is_a_logarithm(deadline: 
     """Read back by Pyomo's own numbers: the file's objective at the optimum is the logarithm of ours."""
     file = tmp_path / "problem.gams"
     found = dse_("explain", deadline, "--format", "gams", "-o", file)
-    assert "objective in SI = exp((that of the file))" in found.stderr
+    assert "objective in SI = exp(that of the file)" in found.stderr
     first = file.read_text(encoding="utf-8").splitlines()[0]
     assert first.startswith("* ")
     assert "natural logarithm" in first
     silent = dse_("explain", deadline, "--format", "nl", "-o", tmp_path / "problem.nl")
     assert "natural logarithm" in silent.stderr
+    # all files that are made are told
+    made = sorted(f.name for f in tmp_path.glob("problem.*") if f.suffix != ".gams")
+    assert sorted(Path(n).name for n in silent.stdout.removeprefix("Wrote ").strip().split(", ")) == made
 
 
 @pytest.mark.parametrize(

@@ -266,10 +266,15 @@ def test_ten_thousand_points_are_under_eight_megabytes_and_page_through(browser:
 def test_limits_are_counted_at_points_that_have_an_answer_only(tmp_path: Path):
     """A chunk that was interrupted while it was written may have its limits, and no status yet."""
     swept = dse.sweep(
-        {**SWEEP, "sweep": {"deadline": {"path": "limits.time.max", "values": [1e-9, 1e-8, 1.0]}}}
+        {**SWEEP, "sweep": {"deadline": {"path": "limits.time.max", "values": [1e-9, 1e-8, 0.05]}}}
     )
     forbids = 'data-head="forbids at points">{}<'
     assert forbids.format(2) in dse.report(swept, tmp_path / "whole.html").read_text()
+    one = dse.report(swept.isel(deadline=[2]), tmp_path / "one.html").read_text()
+    # what 1 % buys at the one design is told once
+    worth = [cell.partition("<")[0] for cell in one.split('changes the objective by">')[1:]]
+    assert any(worth)
+    assert not any(" to " in told for told in worth)
     half = swept.copy(deep=True)
     half["status"].values[1] = 0
     told = dse.report(half, tmp_path / "half.html").read_text()

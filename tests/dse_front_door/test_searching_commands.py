@@ -121,3 +121,18 @@ def test_explain_and_check_tell_of_the_search(file: Path):
     assert "40 trials of Optuna TPE, seed 3" in done.output
     assert "feasible, never optimal" in done.output
     assert run("check", file).exit_code == 0
+
+
+def test_a_storage_in_no_folder_is_named(file: Path, tmp_path: Path):
+    refused = run("solve", file, "--storage", tmp_path / "none" / "s.db")
+    assert (refused.exit_code, f"there is no folder {tmp_path / 'none'}" in refused.stderr) == (2, True)
+
+
+def test_an_interrupted_search_says_what_is_kept(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dse.api.solve", interrupted)
+    kept = run("solve", file, "--storage", tmp_path / "s.db")
+    assert (kept.exit_code, "s.db keeps the trials that are done" in kept.stderr) == (130, True)
+    assert run("solve", file).stderr.strip() == "interrupted"

@@ -299,7 +299,7 @@ def test_an_unfinished_store_is_not_called_wrong(store: Path):
     (store / results.stores.store.DONE / f"{'-'.join(map(str, first))}.json").unlink()
     found = CliRunner().invoke(main, ["verify", str(store), "--audit", "0"])
     assert found.exit_code == 1
-    assert "no errors" in found.output
+    assert f"{store}: not finished, no errors; " in found.output
     assert f"not finished: 1 of {len(more) + 1} chunks to do" in found.output
 
 

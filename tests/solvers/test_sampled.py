@@ -149,7 +149,7 @@ def test_nothing_found_is_an_error_unless_a_proof_says_more() -> None:
     tight = NBODY | {"limits": {"energy": {"max": 42}, "time": {"max": 0.1}}, "decide": wide}
     missed = dse.solve(tight, sampler="NSGA-II", trials=1)
     assert missed.status is Status.ERROR
-    assert "no design that meets all limits in 1 trials" in missed.message
+    assert "no design that meets all limits in 1 trial of Optuna" in missed.message
     assert "leave [search] out" in missed.message
     never = dse.solve(NBODY | {"limits": {"time": {"max": 1e-6}}}, sampler="random", trials=5)
     assert never.status is Status.INFEASIBLE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import scenarios
+from dse.system.nouns import plural
 from scenarios.question import Search
 from solvers import many_points, work
 
@@ -51,4 +52,6 @@ def searched(grid: scenarios.Grid) -> str:
     if not base.decide or base.uncertain is not None or not (base.search or black_box):
         return ""
     asked = base.search or Search()
-    return f"each point by itself: {asked.trials} trials of Optuna {asked.sampler}, seed {asked.seed}"
+    return (
+        f"each point by itself: {plural(asked.trials, 'trial')} of Optuna {asked.sampler}, seed {asked.seed}"
+    )

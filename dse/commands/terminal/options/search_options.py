@@ -8,6 +8,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from dse.commands.terminal.door import complain
+from dse.system.streams import INTERRUPTED
 from scenarios.language.errors import ScenarioError
 
 Command = TypeVar("Command", bound=Callable[..., int])
@@ -44,8 +46,16 @@ def searching(command: Command) -> Command:
     @functools.wraps(command)
     def run(**options: Any) -> int:
         search = {key: value for key in KEYS if (value := options.pop(key)) is not None}
+        storage = search.get("storage")
         try:
             return command(**options, search=search)
+        except KeyboardInterrupt:
+            if not storage:
+                raise
+            complain(
+                f"interrupted; {storage} keeps the trials that are done, and the same command goes on with them"
+            )
+            raise click.exceptions.Exit(INTERRUPTED) from None
         except ScenarioError as error:
             for problem in error.problems:
                 key = problem.key.removeprefix("search.")
