@@ -367,10 +367,27 @@ def _settle_by_order(s: _Search) -> Array:
     with np.errstate(all="ignore"):
         known = {**evaluation.metrics(at(s.question, every.point), x), **x}
     order = dict.fromkeys((*(n for n in s.question.tie_order if n in known), *s.where.names))
-    levels = (np.broadcast_to(known[name], every.point.shape) for name in order)
+    levels = [np.broadcast_to(known[name], every.point.shape) for name in order]
+    far = _at_searched_ends(s.where.at(every.point), every.low)
+    if far.any():
+        levels = [_without_runaways(level, every.point, far) for level in levels]
     which = designs.first_of_tied(every.point, len(s.x), levels)
     s.x[which >= 0] = every.low[which[which >= 0]]
     return ends
+
+
+def _at_searched_ends(where: Space, x: Array) -> Bools:
+    """Which designs have a number at an upper end that only a search has."""
+    own = np.stack([np.broadcast_to(top, len(x)) for _, top in where.ends], axis=-1)
+    return np.asarray((own & (x >= where.high * (1 - AT_BOX_END))).any(axis=1))
+
+
+def _without_runaways(level: Array, point: Indices, far: Bools) -> Array:
+    """What settles ties; 0 at points where it is least at an end of the search alone: what has no end settles none."""
+    least = np.full((2, int(point.max()) + 1), np.inf)
+    np.minimum.at(least, (far.astype(int), point), level)
+    runs = (least[1] < least[0]) & np.isfinite(least[0])
+    return np.where(runs[point], 0.0, level)
 
 
 def _found(s: _Search, ends: Array) -> Found:

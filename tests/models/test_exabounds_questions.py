@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import math
 import numpy as np
 import oracle_exabounds as loops
 import pytest
@@ -309,3 +310,21 @@ def test_failures_are_counted_in_fit_or_by_the_hour():
     assert show(to_si("25 kFIT", "failure/s"), "failure/s") == "25 kFIT"
     assert to_si("8 clk", "cycle") == 8
     assert to_si("120e12 instr", "instruction") == 120e12
+
+
+def test_a_tie_that_improves_without_end_settles_nothing():
+    """Efficiency does not depend on the number of racks, and time falls with each: 1e37 racks were handed out."""
+    asked = dse.load("platforms_most_performance_in_10_kw").model_dump(
+        exclude_none=True, exclude_defaults=True
+    )
+    for key in ("limits", "sweep"):
+        asked.pop(key, None)
+    asked |= {
+        "machine": "platform-atom",
+        "decide": {"machine.count.rack": {"integer": True}},
+        "objective": {"maximize": "efficiency"},
+    }
+    found = dse.solve(asked)
+    assert found.status == "optimal"
+    assert found.variables == {"machine.count.rack": 1.0}
+    assert found.ranges["machine.count.rack"] == (1.0, math.inf)
