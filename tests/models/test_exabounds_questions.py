@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
-import math
 import numpy as np
 import oracle_exabounds as loops
 import pytest
