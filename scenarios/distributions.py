@@ -36,6 +36,8 @@ _SCIPY: Mapping[str, tuple[str, Callable[..., dict[str, float]]]] = {
     "beta": ("beta", lambda a, b, low, high: {"a": a, "b": b, "loc": low, "scale": high - low}),
 }
 CONTINUOUS = tuple(_SCIPY)
+HALVES = "halves"
+"""Two halves of lognormal distributions about one median: of an interval whose ends are not equally far from it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,8 @@ class Marginal:
 
     ``kind``: one of CONTINUOUS with its ``numbers`` as the file has them (normal: mean, standard deviation; lognormal:
     median, geometric standard deviation; uniform, loguniform: ends; triangular: least, most probable, greatest; beta:
-    both shapes, then the ends); "values": ``numbers`` with ``weights`` that sum to 1; "table": a row of ``numbers``
+    both shapes, then the ends); HALVES: median, geometric standard deviations below and above it; "values":
+    ``numbers`` with ``weights`` that sum to 1; "table": a row of ``numbers``
     each as probable as any other, the same row for all numbers of one ``table``; "residuals": evenly spaced quantiles
     of the logarithm of a factor, with straight lines between. ``low`` and ``high``: the ends at which it is cut.
     """
@@ -70,7 +73,12 @@ class Marginal:
     @property
     def bounded(self) -> bool:
         """Whether its own support is bounded, before it is cut anywhere."""
-        return self.kind not in ("normal", "lognormal")
+        return self.kind not in ("normal", "lognormal", HALVES)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether it has a density: one of CONTINUOUS, or HALVES."""
+        return self.kind in CONTINUOUS or self.kind == HALVES
 
     @property
     def discrete(self) -> bool:
@@ -83,7 +91,7 @@ class Marginal:
 
     def outside(self) -> float:
         """Return the probability that lies outside ``low`` to ``high``."""
-        if self.kind not in CONTINUOUS:
+        if not self.smooth:
             return float(sum(w for v, w in self._atoms() if not self.low <= v <= self.high))
         found = self._scipy()
         return float(found.cdf(self.low) + found.sf(self.high))
@@ -97,7 +105,7 @@ class Marginal:
         """Return the values (SI, the shape of ``u``) below which the probabilities ``u`` lie."""
         import numpy as np
 
-        if self.kind in CONTINUOUS:
+        if self.smooth:
             found = self._scipy()
             below = float(found.cdf(self.low)) if math.isfinite(self.low) else 0.0
             above = float(found.cdf(self.high)) if math.isfinite(self.high) else 1.0
@@ -120,7 +128,7 @@ class Marginal:
 
     def mean(self) -> float:
         """Return the mean (SI), before it is cut."""
-        if self.kind in CONTINUOUS:
+        if self.smooth:
             return float(self._scipy().mean())
         if self.kind == "residuals":
             # of exp of a straight line between two quantiles
@@ -136,11 +144,57 @@ class Marginal:
         return _frozen(self.kind, self.numbers)
 
 
+@dataclass(frozen=True, slots=True)
+class _Halves:
+    """What is asked of SciPy's distributions, of HALVES: ``below`` and ``above`` are deviations of the logarithm."""
+
+    middle: float
+    below: float
+    above: float
+
+    def ppf(self, u: Any) -> Any:
+        """Return the values below which the probabilities u lie."""
+        import numpy as np
+        from scipy.special import ndtri
+
+        z = ndtri(u)
+        # an end times a width of 0 is the median
+        with np.errstate(invalid="ignore"):
+            return self.middle * np.exp(np.nan_to_num(np.where(z < 0.0, self.below, self.above) * z, nan=0.0))
+
+    def cdf(self, x: float) -> float:
+        """Return the probability of what is no more than x."""
+        from scipy.special import ndtr
+
+        if x <= 0.0:
+            return 0.0
+        return float(ndtr(math.log(x / self.middle) / (self.below if x < self.middle else self.above)))
+
+    def sf(self, x: float) -> float:
+        """Return the probability of what is more than x."""
+        return 1.0 - self.cdf(x)
+
+    def mean(self) -> float:
+        """Return the mean."""
+        from scipy.special import ndtr
+
+        half = [
+            math.exp(s * s / 2.0) * float(ndtr(sign * s)) for s, sign in ((self.below, -1), (self.above, 1))
+        ]
+        return self.middle * sum(half)
+
+    def support(self) -> tuple[float, float]:
+        """Return the least and the greatest value."""
+        return 0.0, math.inf
+
+
 @lru_cache(maxsize=256)
 def _frozen(kind: str, numbers: tuple[float, ...]) -> Any:
     """SciPy's distribution with these numbers; making one takes a millisecond."""
     import scipy.stats
 
+    if kind == HALVES:
+        return _Halves(numbers[0], math.log(numbers[1]), math.log(numbers[2]))
     name, asked = _SCIPY[kind]
     return getattr(scipy.stats, name)(**asked(*numbers))
 
@@ -207,7 +261,7 @@ def _support(m: Marginal) -> tuple[float, float]:
     """The ends of a distribution, that are asked for at every point of a sweep."""
     if m.kind == "residuals":
         ends = (math.exp(m.numbers[0]), math.exp(m.numbers[-1]))
-    elif m.kind in CONTINUOUS:
+    elif m.smooth:
         low, high = m._scipy().support()
         ends = (float(low), float(high))
     else:

@@ -12,7 +12,7 @@ from dse.models.model import MACHINE_PREFIX
 from dse.names import UnknownName
 from scenarios.define.composed import definitions_of
 from scenarios.define.functions import ranges
-from scenarios.distributions import MOST_CUT, Marginal
+from scenarios.distributions import HALVES, MOST_CUT, Marginal
 from scenarios.language.errors import shown
 from scenarios.language.schema import Shape
 from scenarios.names import Roles
@@ -64,9 +64,10 @@ def of_interval(value: float, ends: tuple[float, float], confidence: float | Non
 
     Where both are the same it is one value. An interval between whose ends a source leaves a value open is that of
     a uniform distribution. One of a fit, with its confidence, is that of a normal one where it is even and far from
-    0, else of a lognormal one with the fitted value as its median. Where it begins at 0, which the fit cannot pass,
-    it is that of a normal one cut there; but where the value lies beyond its middle, it is a bound that no run
-    comes up to, and all below fits as well: uniform.
+    0, else of a lognormal one with the fitted value as its median, of which each half reaches its own end. Where it
+    begins at 0, which the fit cannot pass, it is that of a normal one cut there; but where the value lies beyond its
+    middle, or is no value within the interval, it is a bound that no run comes up to, and all below fits as well:
+    uniform.
     """
     low, high = ends
     if low == high:
@@ -78,11 +79,16 @@ def of_interval(value: float, ends: tuple[float, float], confidence: float | Non
     reach = float(ndtri((1 + confidence) / 2))
     if low == 0:
         return Marginal("normal", (value, (high - value) / reach), low=low)
+    if not low < value < high:
+        return Marginal("uniform", (low, high))
     deviation = (high - low) / 2 / reach
     even = abs((high - value) - (value - low)) <= _EVEN * (high - low)
-    if value <= 0 or (even and float(ndtr(-value / deviation)) <= MOST_CUT):
+    if low <= 0 or (even and float(ndtr(-value / deviation)) <= MOST_CUT):
         return Marginal("normal", (value, deviation))
-    return Marginal("lognormal", (value, math.exp(math.log(high / value) / reach)))
+    below, above = (math.exp(math.log(ratio) / reach) for ratio in (value / low, high / value))
+    if abs(math.log(above / below)) <= _EVEN * math.log(above * below):
+        return Marginal("lognormal", (value, math.sqrt(above * below)))
+    return Marginal(HALVES, (value, below, above))
 
 
 def stated(shape: Shape, roles: Roles, place: Place) -> Iterator[str]:

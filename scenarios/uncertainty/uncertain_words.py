@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dse.quantities import level_text, plural, show
 from scenarios.axes.chance_axes import SPREAD
-from scenarios.distributions import MOST_CUT
+from scenarios.distributions import HALVES, MOST_CUT
 from scenarios.uncertainty.promises import JOINT
 from scenarios.uncertainty.worst_cases import without_samples
 
@@ -32,8 +32,9 @@ _NAMES = {
     "loguniform": ("from", "to"),
     "triangular": ("from", "most probably", "to"),
     "beta": ("shape", "shape", "from", "to"),
+    HALVES: ("median", "geometric standard deviation below it", "above it"),
 }
-_PLAIN = {("lognormal", 1), ("beta", 0), ("beta", 1)}
+_PLAIN = {("lognormal", 1), ("beta", 0), ("beta", 1), (HALVES, 1), (HALVES, 2)}
 MOST_LISTED = 8
 Levels = Mapping[tuple[str, str], str]
 NO_LEVELS: Levels = {}
@@ -52,7 +53,7 @@ def distribution(of: Marginal, unit: str) -> str:
                 show(end, unit) for end, share in ((of.low, below), (of.high, above)) if share > MOST_CUT / 2
             ]
             told += [f"cut at {' and '.join(cuts)}"]
-        return f"{of.kind}: {', '.join(told)}"
+        return f"{'lognormal in halves' if of.kind == HALVES else of.kind}: {', '.join(told)}"
     if of.kind == "values":
         listed = list(zip(of.numbers, of.weights, strict=True))
         told = [f"{show(v, unit)} ({100 * w:.3g} %)" for v, w in listed[:MOST_LISTED]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -192,3 +194,28 @@ def test_an_interval_that_is_sure_is_uniform(ends: tuple[float, float], confiden
 )
 def test_the_end_that_cuts_is_told(low: float, high: float, told: str) -> None:
     assert distribution(Marginal("normal", (1.0, 1.0), low, high), "W").endswith(f", {told}")
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"), [(4.81e-3, 2.96e-3, 6.04e-3), (3.25e-10, 3.133e-10, 3.434e-10), (5.0, 1.0, 5.5)]
+)
+def test_an_interval_that_is_not_even_is_read_at_both_ends(value: float, low: float, high: float) -> None:
+    """It was read from its upper end alone: nothing of 8192 samples was below the lower one."""
+    found = of_interval(value, (low, high), 0.95)
+    drawn = found.quantile((np.arange(4096) + 0.5) / 4096)
+    # as far apart as samples are there
+    assert np.quantile(drawn, [0.025, 0.5, 0.975]) == pytest.approx([low, value, high], rel=2e-3)
+    # the mean of many quantiles, of which the farthest are left out
+    assert found.mean() == pytest.approx(drawn.mean(), rel=1e-3)
+    assert replace(found, low=low).outside() == pytest.approx(0.025, rel=1e-6)
+    assert replace(found, high=high).outside() == pytest.approx(0.025, rel=1e-6)
+    assert found.support() == (0.0, math.inf)
+
+
+@pytest.mark.parametrize(("value", "ends"), [(4.81, (0.1, 4.81)), (0.1, (0.1, 4.81))])
+def test_a_value_at_an_end_of_its_interval_is_uniform_between_them(
+    value: float, ends: tuple[float, float]
+) -> None:
+    found = of_interval(value, ends, 0.95)
+    assert found.outside() == 0
+    assert found.support() == ends
