@@ -61,9 +61,9 @@ def _divides(question: Question) -> str:
 
 
 def _nothings(question: Question, name: str) -> str:
-    """What is given as 0 and makes a metric infinite at the design of ones, in words; empty where nothing does."""
+    """What is given as 0 and makes a metric infinite at designs that differ, in words; empty where nothing does."""
     _, asked = next(combinations(question))
-    if math.isfinite(_at_ones(asked, name)):
+    if math.isfinite(_at_ones(asked, name)) or math.isfinite(_at_ones(asked, name, further=1)):
         return ""
     zeros = [n for n, v in asked.given.items() if isinstance(v, float) and v == 0.0]
     ones = dict.fromkeys(zeros, 1.0)
@@ -74,9 +74,15 @@ def _nothings(question: Question, name: str) -> str:
     return f"{some_of(alone or zeros, MOST_NAMED)} {'are all' if len(alone or zeros) > 1 else 'is'} 0"
 
 
-def _at_ones(question: Question, name: str) -> float:
-    """A metric at the design of ones; not a number where it has none there."""
-    x = {d.name: np.float64(d.values[0] if d.values else 1.0) for d in question.decide}
+def _at_ones(question: Question, name: str, further: int = 0) -> float:
+    """A metric at the design of ones; not a number where it has none there.
+
+    ``further``: by how much each number is larger than the one before it, listed values are the last then.
+    """
+    x = {
+        d.name: np.float64(d.values[-bool(further)] if d.values else 1.0 + further * (j + 1))
+        for j, d in enumerate(question.decide)
+    }
     with contextlib.suppress(ArithmeticError, ValueError, KeyError), np.errstate(all="ignore"):
         asked = evaluation.unraised(question)
         return float({**asked.given, **x, **evaluation.metrics(asked, x)}[name])

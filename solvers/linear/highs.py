@@ -43,7 +43,7 @@ NEAR_MISS = 1e-6
 """Of the size of every row: a point that misses one by more is missed for sure."""
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
-PROGRAM_SECONDS, SEARCH_NODES, NODES_OF_ANY, NODES_WITHOUT_PRESOLVE = 120.0, 200_000, 20_000, 1000
+PROGRAM_SECONDS, SEARCH_NODES, NODES_OF_ANY, TRIAL_NODES = 120.0, 200_000, 20_000, 1000
 """Of a search, and of one for any point: whole numbers in a thin strip, as one sum held to one value, never end it."""
 
 
@@ -98,7 +98,7 @@ def _searched_integers(
         if _whole_refuted(n):
             return found
         # presolve loses the points of programs that a limit leaves very few, where a short search finds one
-        found = _called_highs(n, cost, gap, presolve=False, share=share, nodes=NODES_WITHOUT_PRESOLVE)
+        found = _called_highs(n, cost, gap, presolve=False, share=share, nodes=TRIAL_NODES)
     # any point will do where nothing is to be small
     sought = found.u is not None and cost[:-1].any()
     # at tight tolerances maxima that are held to one of their terms have been called infeasible
@@ -121,8 +121,7 @@ def _searched_integers(
 
 def _point_that_meets(n: Numbers, cost: Array) -> Result:
     """What one search finds, with whole numbers whole, if it meets the rows."""
-    found = _called_highs(n, cost, 0.0, share=ROUGH_SHARE, nodes=NODES_WITHOUT_PRESOLVE).u
-    if found is None:
+    if (found := _called_highs(n, cost, 0.0, share=ROUGH_SHARE, nodes=TRIAL_NODES).u) is None:
         return Result(End.FAILED)
     u = np.where(np.append(n.integer, False), np.round(found), found)
     # of a flag before large numbers a share that counts as 0 lets some through
@@ -160,8 +159,7 @@ def held_to(n: Numbers, row: Array, y: Array | None = None) -> Numbers:
 
 def _searched_loosely(n: Numbers, cost: Array, gap: float, share: float) -> Result:
     """A search at the tolerances of HiGHS itself; its point is the best that its whole numbers leave at tight ones."""
-    found = _called_highs(n, cost, gap, tight=False, share=share)
-    if found.u is None:
+    if (found := _called_highs(n, cost, gap, tight=False, share=share)).u is None:
         return found
     rest = _called_highs(n.fixed(found.u), cost, 0.0)
     return replace(rest, bound=min(found.bound, rest.value), multipliers=None)
@@ -219,8 +217,7 @@ def _whole_refuted(n: Numbers) -> bool:
     exact = large_numbers.may_be_searched(
         n, lambda near: _called_highs(near.relaxed(), nothing, 0.0).u is not None
     )
-    near = _nearer(n)
-    if (near.low > near.high).any() or (exact and _least_miss(near).bound > MISSED_FOR_SURE):
+    if ((near := _nearer(n)).low > near.high).any() or (exact and _least_miss(near).bound > MISSED_FOR_SURE):
         return True
     left = [n.fixed(np.append(part, 1.0)) for part in parts] if parts is not None else [n.relaxed()]
     return all(_solved_linear_program(m, nothing).end is End.INFEASIBLE for m in left)
@@ -297,8 +294,11 @@ def _called_highs(
 
     ``tight``: with tolerances far below its own; ``share``: relative gap that is enough; ``nodes``: at most so many.
     """
-    if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()) or large_numbers.in_a_strip(n):
+    if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()):
         return Result(End.FAILED)
+    if large_numbers.in_a_strip(n):
+        near = partial(_called_highs, gap=gap, tight=tight, presolve=presolve, share=share, nodes=TRIAL_NODES)
+        return large_numbers.in_near_strip(n, cost, near, _solved_linear_program)
     import highspy  # only where there is a program to solve: it takes longer than most answers
 
     row, column = linear_program.balance(n)
@@ -372,8 +372,8 @@ def model(
 def _end_of_highs(h: highspy.Highs) -> End:
     import highspy
 
-    status, ends = h.getModelStatus(), highspy.HighsModelStatus
-    if status == ends.kUnboundedOrInfeasible:
+    ends = highspy.HighsModelStatus
+    if (status := h.getModelStatus()) == ends.kUnboundedOrInfeasible:
         h.setOptionValue("presolve", "off")
         h.run()
         status = h.getModelStatus()

@@ -33,6 +33,8 @@ SMALL_ADDED = 1000.0
 
 FAR_WHOLE, FAR_PASSES, NEAR_WHOLE = 1e9, 40, 1e6
 """From where on ends of whole numbers are drawn in before a search, how often, and the end of a search for a point."""
+MULTIPLES, MULTIPLE_ROUNDING = np.arange(1.0, 101.0), 1e-6
+"""Of the least number of a row: what all its numbers may be multiples of is a whole part of that."""
 THIN_STRIP, STRIP_END = 1e-6, 1e5
 """Of the numbers of two rows: as far apart are the two sides of one limit that hold what it limits to one value;
 and whole numbers up to which that is searched."""
@@ -68,7 +70,7 @@ def in_a_strip(n: Numbers) -> bool:
     """Whether limits hold a sum of whole numbers of both signs to one value, and nothing ends these near by.
 
     HiGHS then draws in their ends one by one, for hours, and looks at no clock. So it does where both sides may give,
-    but not where all numbers are multiples of one, as a card is of sockets.
+    but not where all numbers are multiples of one, as a card is of sockets: then it sees that.
     """
     # most have none as it stands, and need no ends that follow from rows
     return _is_held(n, n.high) and _is_held(n, upper_ends(n.rows, n.low, n.high, n.integer))
@@ -83,14 +85,33 @@ def _is_held(n: Numbers, high: Array) -> bool:
     counts, divisible = np.where(n.integer, rows[:, :-1], 0.0), rows[:, :-1][:, ~n.integer]
     size = np.abs(counts).max(axis=1, initial=0.0)
     least = np.where(counts != 0.0, np.abs(counts), np.inf).min(axis=1, initial=np.inf)
-    of_least = counts / least[:, None]
-    multiples = (np.abs(of_least - np.round(of_least)) <= THIN_STRIP).all(axis=1)
+    of_least = MULTIPLES[:, None, None] * (counts / least[:, None])
+    multiples = (np.abs(of_least - np.round(of_least)) <= MULTIPLE_ROUNDING).all(axis=2).any(axis=0)
     held = (divisible <= 0.0).all(axis=1) & ~multiples
     held &= (counts[:, far] > 0.0).any(axis=1) & (counts[:, far] < 0.0).any(axis=1)
     counts, constant = counts[held] / size[held, None], rows[held, -1] / size[held]
     apart = np.abs(counts[:, None] + counts[None]).max(axis=2, initial=0.0)
     width = np.abs(constant[:, None] + constant[None])
     return bool(((apart <= THIN_STRIP) & (width <= THIN_STRIP * np.maximum(np.abs(constant), 1.0))).any())
+
+
+def in_near_strip(n: Numbers, cost: Array, near: Solve, linear: Solve) -> Result:
+    """Minimise ``cost . u`` where ``in_a_strip``: up to ``STRIP_END``, and bounded by divisible numbers beyond it.
+
+    ``near``: minimises within near ends. Where the rows, and that nothing costs more, end what is far there, its bound
+    is that of all.
+    """
+    found = near(
+        replace(n, high=np.where(n.integer, np.minimum(n.high, np.maximum(STRIP_END, n.low)), n.high)), cost
+    )
+    if found.u is None:
+        return Result(End.FAILED)
+    no_more = found.value + ROUGHLY * float(np.abs(cost) @ np.abs(found.u))
+    rows = np.vstack([n.rows, cost - no_more * np.eye(len(cost))[-1]])
+    ends = upper_ends(rows, n.low, n.high, n.integer, passes=FAR_PASSES)
+    if not cost[:-1].any() or (ends[n.integer] <= np.maximum(STRIP_END, n.low[n.integer])).all():
+        return found
+    return replace(found, bound=min(found.bound, linear(n.relaxed(), cost).bound))
 
 
 def minimise(n: Numbers, cost: Array, gap: float, linear: Solve, whole: Solve) -> Result | None:

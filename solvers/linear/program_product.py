@@ -25,7 +25,7 @@ from formulations.programs.program import Program, linear_cost
 from results.solution import Status
 from solvers import judgement
 from solvers.linear import highs, milp, programs
-from solvers.linear.linear_program import End, Numbers, Result, multiple, ratio_at
+from solvers.linear.linear_program import End, Numbers, Result, constant_column, multiple, ratio_at
 from solvers.outcome import Outcome
 
 PRODUCT_SECONDS = 60.0
@@ -33,6 +33,8 @@ MOST_PROGRAMS = 5000
 # enough to see whether anything runs away
 COARSE_GAP = 1e-2
 STRETCH_ROUNDING = 1e-13
+ABOVE_NOTHING = 1e-6
+"""Of the largest number of a form: so much it is at a design at which it is surely above 0."""
 OF_NOTHING = "a factor of the product is 0, and none is ever below it"
 
 
@@ -151,24 +153,31 @@ def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
 
 
 def without_end(p: Program) -> Outcome | None:
-    """The outcome where the product falls to 0 along a direction of the program; None where none is found."""
+    """The outcome where the product falls to 0 along a direction of the program; None where none is found.
+
+    From a design at which both factors are above 0, with their numerators and denominators: none of these falls, and
+    one that something is divided by rises.
+    """
     n, factors = milp.numbers(p), ((p.others[0][0], p.others[0][1]), milp.objective(p))
+    forms = [form for factor in factors for form in factor]
+    above = [ABOVE_NOTHING * float(np.abs(form).max()) * constant_column(len(form)) - form for form in forms]
     for goal, under in factors:
         if goal[:-1].any():
             continue
         ray = highs.minimise(n.relaxed(), linear_cost(goal, under)).ray
-        if ray is not None and not any(_rises(*f, ray) for f in factors) and programs.is_there(p, n, ray):
+        if ray is None or any(_slope(form, ray) < 0.0 for form in forms):
+            continue
+        rises = any(_slope(top, ray) > 0.0 >= _slope(bottom, ray) for top, bottom in factors)
+        if not rises and programs.is_there(p, n.with_rows(*above), ray):
             return programs.unbounded_along(p, ray)
     return None
 
 
-def _rises(goal: Array, under: Array, ray: Array) -> bool:
-    """Whether a factor may rise without end along a direction."""
-    top, bottom = (
-        float(form[:-1] @ ray) / max(float(np.abs(form[:-1]) @ np.abs(ray)), np.finfo(float).tiny)
-        for form in (goal, under)
-    )
-    return bottom < -highs.RAY_ROUNDING or (bottom <= highs.RAY_ROUNDING and top > highs.RAY_ROUNDING)
+def _slope(form: Array, ray: Array) -> float:
+    """By how much a form changes along a direction, of the sizes that it adds up; 0 within rounding."""
+    size = max(float(np.abs(form[:-1]) @ np.abs(ray)), np.finfo(float).tiny)
+    found = float(form[:-1] @ ray) / size
+    return found if abs(found) > highs.RAY_ROUNDING else 0.0
 
 
 def _least_bound(p: Program, gap: float, deadline: float, high: Array) -> float:
@@ -185,7 +194,7 @@ def _least_product(p: Program, gap: float, deadline: float) -> _Search | Outcome
     if End.INFEASIBLE in (first.end, lone.end):
         return _infeasible(p)
     if first.u is None or lone.u is None:
-        return without_end(p)
+        return None
     if first.bound <= 0 or lone.bound <= 0:
         return _of_nothing(p, [(first, goal, under), (lone, *milp.objective(p))])
     low, high = first.bound, s.tried(lone.u)

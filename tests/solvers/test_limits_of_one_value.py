@@ -73,3 +73,15 @@ def test_a_value_that_no_design_has_is_impossible_and_another_is_named(
     assert enough is not None
     low, high = sorted((value, enough))
     assert dse.solve({**asked, "limits": {metric: {"min": low, "max": high}}}).status == "optimal"
+
+
+def test_a_value_that_a_design_has_is_met_however_far_counts_may_go():
+    """One socket alone has it; nothing bounds their number."""
+    alone = {
+        **STATION,
+        "decide": {},
+        "limits": {"efficiency": {"min": 334991583.026299, "max": 334991583.026299}},
+    }
+    found = dse.solve(alone)
+    assert found.status == "optimal"
+    assert found.metrics["efficiency"] == pytest.approx(334991583.026299, rel=1e-8)

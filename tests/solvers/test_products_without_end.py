@@ -66,3 +66,16 @@ def test_numbers_given_as_0_that_make_a_metric_infinite_are_named(sense: str):
     assert found.status == "error"
     assert "mttf" in found.message
     assert "socket_failures, card_failures, power_step_failures are all 0" in found.message
+
+
+def test_a_product_with_a_factor_below_0_has_an_end():
+    """More of the first factor makes it smaller; it was called unbounded."""
+    asked = _station(
+        define={"z": "(cost + 1 USD) * (sockets - 30)"},
+        objective={"maximize": "z"},
+        decide={f"sockets.{name}.full.k4": {"max": 12} for name in "ab"},
+    )
+    found = dse.solve(asked)
+    assert found.status in ("optimal", "feasible")
+    # one socket of the cheaper type: (18 + 3 + 25 + 1) USD times -29
+    assert found.objective == pytest.approx(-47.0 * 29.0, rel=1e-6)
