@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 
@@ -104,9 +105,16 @@ def multiple(form: Array, of: Array) -> Array:
     return np.where(alike.all(axis=-1), factor[..., 0], np.nan)
 
 
-def left_of_rows(rows: Array, u: Array) -> Array:
-    """What is left of rows (..., m, n + 1) at points (..., n + 1), as a part of the largest of their terms."""
+def left_of_rows(rows: Array, u: Array, sides: Sequence[Array] = ()) -> Array:
+    """What is left of rows (..., m, n + 1) at points (..., n + 1), as a part of the largest of their terms.
+
+    ``sides``: forms of which the first rows are differences, whose terms count, too: what they share is gone from rows.
+    """
     parts = np.abs(rows * u[..., None, :]).max(axis=-1, initial=1e-300)
+    for side in sides:
+        own = np.abs(side * u[..., None, :]).max(axis=-1)
+        first = parts[..., : own.shape[-1]]
+        np.maximum(first, own, out=first)
     return np.asarray(np.abs(np.einsum("...ij,...j->...i", rows, u)) / parts)
 
 

@@ -47,7 +47,7 @@ def rates(p: Program, best: Result) -> dict[RowKey, Rate]:
     if u is None or n is None or best.cost is None or best.multipliers is None or best.value <= 0:
         return {}
     # what a front holds is no limit of the question
-    found, active, asked = {}, _active(n, u), evaluation.bounds(p.question)
+    found, active, asked = {}, _active(p, n, u), evaluation.bounds(p.question)
     for i, key in enumerate(p.keys):
         if key is None or key.side == "model":
             continue
@@ -56,7 +56,7 @@ def rates(p: Program, best: Result) -> dict[RowKey, Rate]:
         if not active[i]:
             found[key] = Rate(0.0, one_sided=False)
             continue
-        slopes = [_one_sided_slope(n, best.cost, u, s * _room(p, n, u, i)) for s in (1.0, -1.0)]
+        slopes = [_one_sided_slope(p, best, s * _room(p, n, u, i)) for s in (1.0, -1.0)]
         if slopes[0] is None:
             continue
         relaxed = _relative(p, best, slopes[0])
@@ -78,7 +78,7 @@ def moves_at_once(p: Program, best: Result | None, key: RowKey) -> bool:
     if best is None or best.u is None or best.numbers is None or best.cost is None:
         return False
     room = _room(p, best.numbers, best.u, p.keys.index(key))
-    slope = _one_sided_slope(best.numbers, best.cost, best.u, room)
+    slope = _one_sided_slope(p, best, room)
     return slope is not None and slope < 0.0
 
 
@@ -104,14 +104,18 @@ def _differ(one: float, other: float) -> bool:
     return abs(one - other) > TWO_SIDED * max(abs(one), abs(other), RATE_ROUNDING)
 
 
-def _active(n: Numbers, u: Array) -> Bools:
-    """Which rows hold with equality."""
-    return n.equal | (left_of_rows(n.rows, u) <= RATE_ROUNDING)
+def _active(p: Program, n: Numbers, u: Array) -> Bools:
+    """Which rows hold with equality; the first of ``n`` are those of the program."""
+    return n.equal | (left_of_rows(n.rows, u, (p.numerators, p.denominators)) <= RATE_ROUNDING)
 
 
-def _one_sided_slope(n: Numbers, cost: Array, u: Array, give: Array) -> float | None:
+def _one_sided_slope(p: Program, best: Result, give: Array) -> float | None:
     """How fast the optimum falls (< 0) or rises as each row is given so much room: exact, from one side."""
-    tight, at_low, at_high = _tight_at(n, u)
+    n, u, cost = best.numbers, best.u, best.cost
+    assert n is not None, "an optimum has a program"
+    assert u is not None, "an optimum has a design"
+    assert cost is not None, "an optimum has a cost"
+    tight, at_low, at_high = _tight_at(p, n, u)
     rows = n.rows[tight].copy()
     rows[:, -1] = -give[tight]
     low, high = np.where(at_low, 0.0, -math.inf), np.where(at_high, 0.0, math.inf)
@@ -120,12 +124,12 @@ def _one_sided_slope(n: Numbers, cost: Array, u: Array, give: Array) -> float | 
     return None if found.u is None else found.value
 
 
-def _tight_at(n: Numbers, u: Array) -> tuple[Bools, Bools, Bools]:
+def _tight_at(p: Program, n: Numbers, u: Array) -> tuple[Bools, Bools, Bools]:
     """Which rows hold with equality, and which columns are at their lower and upper ends."""
     size = np.maximum(np.abs(u[:-1]), 1e-3)
     at_low = u[:-1] - n.low <= RATE_ROUNDING * size
     at_high = n.high - u[:-1] <= RATE_ROUNDING * size
-    return _active(n, u), at_low, at_high
+    return _active(p, n, u), at_low, at_high
 
 
 def parameters(p: Program, best: Result) -> dict[str, Rate]:
@@ -145,7 +149,7 @@ def parameters(p: Program, best: Result) -> dict[str, Rate]:
     ):
         return {}
     question, found = p.question, {}
-    several = sum(map(np.count_nonzero, _tight_at(n, best.u))) > best.u.size - 1
+    several = sum(map(np.count_nonzero, _tight_at(p, n, best.u))) > best.u.size - 1
     for name, value in question.given.items():
         if not name.startswith(MACHINE_PREFIX) or not isinstance(value, float) or value == 0:
             continue
@@ -159,8 +163,7 @@ def parameters(p: Program, best: Result) -> dict[str, Rate]:
         more = less = goal + best.multipliers @ rows
         if several:
             give = np.append(rows, np.zeros(len(n.rows) - len(rows)))
-            assert best.cost is not None, "an optimum has a cost"
-            slopes = [_one_sided_slope(n, best.cost, best.u, -s * give) for s in (1.0, -1.0)]
+            slopes = [_one_sided_slope(p, best, -s * give) for s in (1.0, -1.0)]
             if slopes[0] is None or slopes[1] is None:
                 continue
             more, less = goal + slopes[0], goal - slopes[1]

@@ -77,11 +77,9 @@ def test_a_value_that_no_design_has_is_impossible_and_another_is_named(
 
 def test_a_value_that_a_design_has_is_met_however_far_counts_may_go():
     """One socket alone has it; nothing bounds their number."""
-    alone = {
-        **STATION,
-        "decide": {},
-        "limits": {"efficiency": {"min": 334991583.026299, "max": 334991583.026299}},
-    }
-    found = dse.solve(alone)
+    exactly = {"efficiency": {"min": 334991583.026299, "max": 334991583.026299}}
+    found = dse.solve({**STATION, "decide": {}, "objective": {"minimize": "cost"}, "limits": exactly})
     assert found.status == "optimal"
     assert found.metrics["efficiency"] == pytest.approx(334991583.026299, rel=1e-8)
+    # a card of 30 USD, and 2.1e9 op/s at 8e-8 USD s/op
+    assert found.objective == pytest.approx(198.0, rel=1e-12)

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from program_questions import Regions, regions, toy
 
+import dse
 from dse.models.arithmetic import maximum, some
 from formulations.programs.program import program
 from results.solution import Solution, Status
@@ -324,3 +325,28 @@ def test_numbers_at_a_degenerate_vertex_are_worth_what_betters_the_objective(mar
         better = (max(down, 0.0) if max(down, 0.0) >= -min(up, 0.0) else up) if apart else (up + down) / 2
         assert rate == pytest.approx(better, abs=2e-4)
     assert (True in seen) == (margin == 0.0)
+
+
+def test_a_limit_at_the_least_value_that_it_can_have_is_worth_something():
+    """Its row is a difference of large terms, of which nothing is left: it counted as slack, and worth 0."""
+    costs = ("time_per_flop", "time_per_byte", "energy_per_flop", "energy_per_byte", "constant_power")
+    units = {
+        "cpu": (2.1e-13, 8.9e-12, 1.1e-10, 3.1e-10, 68.0),
+        "gpu": (5e-13, 6.1e-12, 1e-11, 6e-10, 74.0),
+        "acc": (2.7e-13, 5.6e-11, 1.8e-11, 3.9e-10, 43.0),
+    }
+    asked = {
+        "model": "partition",
+        "machine": {name: dict(zip(costs, numbers, strict=True)) for name, numbers in units.items()},
+        "given": {"regions": [{"name": "r0", "flops": 1.2e10, "bytes": 1.3e10}]},
+        "objective": {"minimize": "time"},
+    }
+    # all on the accelerator: 1.2e10 * 1.8e-11 J + 1.3e10 * 3.9e-10 J
+    least = 5.286
+    at, above = (
+        dse.solve({**asked, "limits": {"energy_dynamic": {"max": least * more}}})
+        for more in (1.0, 1.0 + 1e-6)
+    )
+    rate = at.limits["energy_dynamic"].elasticity
+    assert rate == pytest.approx((above.objective / at.objective - 1.0) / 1e-6, rel=1e-3)
+    assert at.limits["energy_dynamic"].one_sided

@@ -149,9 +149,10 @@ def _floors(
         if not (goal.numerator.is_monomial and goal.denominator.is_monomial):
             continue
         table = _table(batch, goal).take(points)
-        ((i, *others), way) = np.flatnonzero(table.exponents[0]), table.exponents[0]
-        if not others and way[i] == 1.0 and not np.isnan(low[some, i]).any():
-            least = low[:, i]
+        way = table.exponents[0]
+        of = np.flatnonzero(way)
+        if of.size == 1 and way[of[0]] == 1.0 and not np.isnan(low[some, of[0]]).any():
+            least = low[:, of[0]]
         else:
             least = nudges.reaches(batch, c, y, way[None], solve, some[:, None], sharp=True).outer[0, :, 0]
         floors[some, k] = (least + table.logc[:, 0])[some]
