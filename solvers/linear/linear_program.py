@@ -105,14 +105,16 @@ def multiple(form: Array, of: Array) -> Array:
     return np.where(alike.all(axis=-1), factor[..., 0], np.nan)
 
 
-def left_of_rows(rows: Array, u: Array, sides: Sequence[Array] = ()) -> Array:
+def left_of_rows(rows: Array, u: Array, sides: Sequence[Array] = (), least: float = 0.0) -> Array:
     """What is left of rows (..., m, n + 1) at points (..., n + 1), as a part of the largest of their terms.
 
     ``sides``: forms of which the first rows are differences, whose terms count, too: what they share is gone from rows.
+    ``least``: what a column counts for at least, so that what is 0 but for rounding leaves nothing.
     """
-    parts = np.abs(rows * u[..., None, :]).max(axis=-1, initial=1e-300)
+    size = np.maximum(np.abs(u), least)[..., None, :]
+    parts = (np.abs(rows) * size).max(axis=-1, initial=1e-300)
     for side in sides:
-        own = np.abs(side * u[..., None, :]).max(axis=-1)
+        own = (np.abs(side) * size).max(axis=-1)
         first = parts[..., : own.shape[-1]]
         np.maximum(first, own, out=first)
     return np.asarray(np.abs(np.einsum("...ij,...j->...i", rows, u)) / parts)

@@ -24,6 +24,7 @@ from solvers.linear import highs, milp, supports
 from solvers.linear.linear_program import ROUNDED_AWAY, Numbers, Result, left_of_rows
 
 RATE_ROUNDING = 1e-9
+LEAST_COLUMN = 1e-3
 TWO_SIDED = 1e-6
 NUMBER_STEP = 1e-6
 CLEARLY_BETTER = 1e-6
@@ -106,7 +107,7 @@ def _differ(one: float, other: float) -> bool:
 
 def _active(p: Program, n: Numbers, u: Array) -> Bools:
     """Which rows hold with equality; the first of ``n`` are those of the program."""
-    return n.equal | (left_of_rows(n.rows, u, (p.numerators, p.denominators)) <= RATE_ROUNDING)
+    return n.equal | (left_of_rows(n.rows, u, (p.numerators, p.denominators), LEAST_COLUMN) <= RATE_ROUNDING)
 
 
 def _one_sided_slope(p: Program, best: Result, give: Array) -> float | None:
@@ -126,7 +127,7 @@ def _one_sided_slope(p: Program, best: Result, give: Array) -> float | None:
 
 def _tight_at(p: Program, n: Numbers, u: Array) -> tuple[Bools, Bools, Bools]:
     """Which rows hold with equality, and which columns are at their lower and upper ends."""
-    size = np.maximum(np.abs(u[:-1]), 1e-3)
+    size = np.maximum(np.abs(u[:-1]), LEAST_COLUMN)
     at_low = u[:-1] - n.low <= RATE_ROUNDING * size
     at_high = n.high - u[:-1] <= RATE_ROUNDING * size
     return _active(p, n, u), at_low, at_high
