@@ -111,15 +111,17 @@ def correlations(
     """Go through the correlations that a machine file states between numbers whose distribution is from it."""
     assert shape.uncertain is not None
     spreads = shape.uncertain.spreads
-    of_file = {n for n in names if (spreads.get(n) or spreads[EVERY]).from_ == "machine"}
-    own = {
-        m.name: m for n in of_file if (found := _machine_of_parameter(roles, place, n)) for m in [found[0]]
+    of_file = [n for n in names if (spreads.get(n) or spreads[EVERY]).from_ == "machine"]
+    # each machine by what stands before its own numbers: two may be of one file, or of two of the same name
+    stating = {
+        n.removesuffix(found[1]): found[0]
+        for n in of_file
+        if (found := _machine_of_parameter(roles, place, n))
     }
-    for machine in own.values():
+    for prefix, machine in stating.items():
         for a, b, r in machine.correlation:
-            for prefix in {n.removesuffix(a) for n in of_file if n.endswith(f".{a}")}:
-                if {prefix + a, prefix + b} <= of_file:
-                    yield prefix + a, prefix + b, r
+            if {prefix + a, prefix + b} <= set(of_file):
+                yield prefix + a, prefix + b, r
 
 
 def _machine_of_parameter(roles: Roles, place: Place, name: str) -> tuple[Machine, str, bool] | None:

@@ -62,6 +62,51 @@ def test_intervals_of_a_machine_file_are_distributions_with_their_correlations(t
     assert found.sampling.correlation == (("machine.time_per_flop", "machine.energy_per_flop", 0.5),)
 
 
+OTHER_FIT = """
+title = "a fitted machine"
+[fit]
+confidence = 0.95
+correlation = [["time_per_flop", "energy_per_flop", -0.7]]
+"""
+SHEET = """
+title = "a data sheet"
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "of_gpu"),
+    [
+        # another fit with the same title and the same pair; a data sheet, which states intervals only
+        (OTHER_FIT, (("machine.gpu.time_per_flop", "machine.gpu.energy_per_flop", -0.7),)),
+        (SHEET, ()),
+    ],
+)
+@pytest.mark.parametrize("order", [("cpu", "gpu"), ("gpu", "cpu")])
+def test_correlations_are_those_of_the_machine_that_states_them(
+    tmp_path: Any, head: str, of_gpu: tuple[Any, ...], order: tuple[str, str]
+) -> None:
+    for folder, text in (("cpu", FITTED), ("gpu", head + FITTED[FITTED.index("[parameters.") :])):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "runs.toml").write_text(text)
+    data = {
+        "model": "partition",
+        "machine": {entry: str(tmp_path / entry / "runs.toml") for entry in order},
+        "given": {"regions": [{"name": "a", "flops": "100 Gflop", "bytes": "10 GB"}]},
+        "uncertain": {"machine.*": {"from": "machine"}},
+        "objective": {"minimize": "energy"},
+    }
+    found = uncertain_of(scenarios.load(data))
+    assert found is not None
+    of_cpu = (
+        ("machine.cpu.time_per_flop", "machine.cpu.energy_per_flop", 0.5),
+        ("machine.cpu.energy_per_flop", "machine.cpu.energy_per_byte", -0.3),
+    )
+    assert sorted(found.sampling.correlation) == sorted(of_cpu + of_gpu)
+    drawn = draw(found, 2048)
+    energies = (np.log(drawn[f"machine.gpu.{n}"]) for n in ("energy_per_flop", "energy_per_byte"))
+    assert np.corrcoef(*energies)[0, 1] == pytest.approx(0.0, abs=0.05)
+
+
 def test_an_interval_between_whose_ends_a_data_sheet_leaves_a_value_is_uniform() -> None:
     data = {
         "model": "roofline",
