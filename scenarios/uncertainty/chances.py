@@ -51,7 +51,8 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
         _certain(reader, shape, measure)
         return question
     names = tuple(_uncertain_names(shape, roles, place))
-    found = {n: m for n in names if (m := _marginal(shape, roles, place, n))}
+    nominal = {n: v for n, v in question.given.items() if not isinstance(v, str)}
+    found = {n: m for n in names if (m := _marginal(shape, roles, place, n, nominal.get(n)))}
     if not shape.uncertain.spreads:
         right = "write [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }, or leave the table out"
         reader.findings.missing("uncertain", "nothing is uncertain", right)
@@ -170,11 +171,11 @@ def _way(reader: Reader, key: str, spread: Spread) -> str | None:
     return None
 
 
-def _marginal(shape: Shape, roles: Roles, place: Place, name: str) -> Marginal | None:
+def _marginal(shape: Shape, roles: Roles, place: Place, name: str, nominal: float | None) -> Marginal | None:
     reader, key = roles.reader, f"uncertain.{name}"
     assert shape.uncertain is not None
-    spreads, q = shape.uncertain.spreads, roles.reader.parameters[name]
-    spread = spreads.get(name) or spreads[known_spreads.EVERY]
+    q = roles.reader.parameters[name]
+    spread = known_spreads.spread_of(shape.uncertain.spreads, name)
     way = _way(reader, key, spread)
     for extra, needs in (("weights", "values"), ("column", "table")):
         if getattr(spread, extra) is not None and way != needs:
@@ -187,7 +188,7 @@ def _marginal(shape: Shape, roles: Roles, place: Place, name: str) -> Marginal |
     elif way == "table":
         found = _table_distribution(roles, key, spread, q, name, place.word_size)
     elif way == "from_":
-        found = known_spreads.read(shape, roles, place, key, name, spread.from_)
+        found = known_spreads.read(shape, roles, place, name, nominal)
     else:
         found = _continuous(reader, f"{key}.{way}", way, getattr(spread, way), q, place.word_size)
     return None if found is None else _cut_at_domain(reader, key, found, q)

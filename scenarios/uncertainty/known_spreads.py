@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from dse import machines, models
 from dse.machines import Machine
 from dse.models.described.fitted import Fitted, fit_of
 from dse.models.model import MACHINE_PREFIX
 from dse.names import UnknownName
+from dse.system.records import dataclass
 from scenarios.define.composed import definitions_of
 from scenarios.define.functions import ranges
+from scenarios.define.trees import fitted_calls, names
 from scenarios.distributions import HALVES, MOST_CUT, Marginal
 from scenarios.language.errors import shown
-from scenarios.language.schema import Shape
+from scenarios.language.schema import Shape, Spread
 from scenarios.names import Roles
 from scenarios.needs import without_effect
 from scenarios.places import Place
@@ -24,18 +26,20 @@ EVERY = f"{MACHINE_PREFIX}*"
 # an interval whose halves differ by less than this share is one of a normal distribution
 _EVEN = 0.05
 _WRITE = "write a distribution, such as { normal = [mean, deviation] }"
+_FACTOR = "make a plain number uncertain that a definition multiplies with: [given] error = 1, and … * error"
 
 
-def read(
-    shape: Shape, roles: Roles, place: Place, key: str, name: str, origin: str | None
-) -> Marginal | None:
+def read(shape: Shape, roles: Roles, place: Place, name: str, nominal: float | None) -> Marginal | None:
     """Return the distribution that a machine file or a fitted model states; None, and a mistake noted, without one.
 
-    Intervals are read by ``of_interval``. Residuals are those of runs held out: measured/modelled, a factor.
+    Intervals are read by ``of_interval``. Residuals are those of runs held out: measured/modelled, a factor, whose
+    ``nominal`` value (SI; None where the file states none) is among them.
     """
-    add = roles.reader.findings.add
+    assert shape.uncertain is not None
+    key, add = f"uncertain.{name}", roles.reader.findings.add
+    origin = spread_of(shape.uncertain.spreads, name).from_
     if origin == "residuals":
-        return _residuals(shape, roles, key, name)
+        return _residuals(shape, roles, key, name, nominal)
     if origin != "machine":
         right = 'write { from = "machine" } or { from = "residuals" }'
         add(f"{key}.from", f"{shown(origin)} is not a source of a distribution", right)
@@ -57,6 +61,11 @@ def read(
     else:
         return of_interval(machine.parameters[own], ends, machine.confidence)
     return None
+
+
+def spread_of(spreads: Mapping[str, Spread], name: str) -> Spread:
+    """Return what the file says of an uncertain number: its own line, else that of all numbers of a machine."""
+    return spreads.get(name) or spreads[EVERY]
 
 
 def of_interval(value: float, ends: tuple[float, float], confidence: float | None) -> Marginal:
@@ -106,12 +115,12 @@ def stated(shape: Shape, roles: Roles, place: Place) -> Iterator[str]:
 
 
 def correlations(
-    shape: Shape, roles: Roles, place: Place, names: Mapping[str, Marginal]
+    shape: Shape, roles: Roles, place: Place, drawn: Iterable[str]
 ) -> Iterator[tuple[str, str, float]]:
     """Go through the correlations that a machine file states between numbers whose distribution is from it."""
     assert shape.uncertain is not None
     spreads = shape.uncertain.spreads
-    of_file = [n for n in names if (spreads.get(n) or spreads[EVERY]).from_ == "machine"]
+    of_file = [n for n in drawn if spread_of(spreads, n).from_ == "machine"]
     # each machine by what stands before its own numbers: two may be of one file, or of two of the same name
     stating = {
         n.removesuffix(found[1]): found[0]
@@ -141,30 +150,55 @@ def _machine_of_parameter(roles: Roles, place: Place, name: str) -> tuple[Machin
     return (machine, own, own in table) if own in machine.parameters else None
 
 
-def _residuals(shape: Shape, roles: Roles, key: str, name: str) -> Marginal | None:
+def _residuals(shape: Shape, roles: Roles, key: str, name: str, nominal: float | None) -> Marginal | None:
     reader = roles.reader
-    fits = {f.name: f for f in _fits(shape, roles) if f.residuals}
+    asked = [a for a in _asked_fits(shape, roles) if a.fit.residuals]
+    # two models may share a name, and one file may be asked under two; what is drawn tells them apart
+    fits = {a.fit.residuals: a for a in reversed(asked)}
+    column = next((a.name for a in asked if name in a.columns), None)
+    wrong, right = "", _FACTOR
     if reader.parameters[name].unit:
         wrong = f"residuals are factors, and {name} has the unit {reader.parameters[name].unit}"
-        right = "make a plain number uncertain that a definition multiplies with: [given] error = 1, and … * error"
-        reader.findings.add(f"{key}.from", wrong, right)
-    elif len(fits) != 1:
-        many = (
-            f"several fitted models have residuals: {', '.join(fits)}"
-            if fits
-            else "no fitted model here has residuals"
-        )
-        reader.findings.add(f"{key}.from", many, _WRITE)
+    elif column is not None:
+        wrong = f"{name} is what {column} is asked at, and residuals are a factor of what it predicts"
+    elif not fits:
+        wrong, right = "no fitted model here has residuals", _WRITE
+    elif len(fits) > 1:
+        told = ", ".join(a.name for a in reversed(fits.values()))
+        wrong = f"several fitted models have residuals, and nothing says whose are meant: {told}"
+        right = "write a distribution, such as { lognormal = [median, geometric standard deviation] }"
     else:
-        (fit,) = fits.values()
-        return Marginal("residuals", fit.residuals)
+        (one,) = fits.values()
+        # 1 is what the model predicts, also where all runs were slower
+        low, high = (math.exp(end) for end in (min(one.fit.residuals[0], 0), max(one.fit.residuals[-1], 0)))
+        if nominal is None or low <= nominal <= high:
+            return Marginal("residuals", one.fit.residuals)
+        wrong = (
+            f"{name} is given as {nominal:.6g}, and residuals of {one.name} go from {low:.4g} to {high:.4g}"
+        )
+    reader.findings.add(f"{key}.from", wrong, right)
     return None
 
 
-def _fits(shape: Shape, roles: Roles) -> Iterator[Fitted]:
-    if shape.model:
-        own = fit_of(models.get(shape.model))
+@dataclass(frozen=True, slots=True)
+class _AskedFit:
+    """A fitted model that a question asks: its ``name`` in the file, and the numbers that are its ``columns``."""
+
+    name: str
+    fit: Fitted
+    columns: frozenset[str]
+
+
+def _asked_fits(shape: Shape, roles: Roles) -> Iterator[_AskedFit]:
+    """Go through the fitted models that a question asks: its model, its kernels, the functions of its definitions."""
+    whole = [(shape.model, "")] if shape.model else []
+    for named, prefix in (*whole, *((k.model, f"{k.name}.") for k in shape.kernels if k.model)):
+        own = fit_of(models.get(named))
         if own is not None:
-            yield own
-    for r in ranges(d.tree for d in definitions_of(roles.reader.model)):
-        yield r.function.fit
+            yield _AskedFit(named, own, frozenset(prefix + c.name for c in own.columns))
+    definitions = definitions_of(roles.reader.model)
+    computed = {*roles.reader.metrics, *(d.name for d in definitions)}
+    for r in ranges(d.tree for d in definitions):
+        # an argument with a computed number in it may be a prediction times its error
+        plain = (names(of).keys() for of in r.of if not fitted_calls(of) and not names(of).keys() & computed)
+        yield _AskedFit(r.function.family, r.function.fit, frozenset(n for of in plain for n in of))
