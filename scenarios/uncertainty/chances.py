@@ -107,7 +107,7 @@ def _measure(reader: Reader, goal: Goal | None) -> Measure | None:
 def _uncertain_names(shape: Shape, roles: Roles, place: Place) -> Iterator[str]:
     """Go through the uncertain names that can be uncertain, noting those that cannot."""
     reader = roles.reader
-    spreads = shape.uncertain.spreads if shape.uncertain is not None else {}
+    _note_unknown_intervals(shape, roles, place)
     for name in _every(shape, roles, place):
         key, add = f"uncertain.{name}", reader.findings.add
         if name in roles.decide:
@@ -131,6 +131,12 @@ def _uncertain_names(shape: Shape, roles: Roles, place: Place) -> Iterator[str]:
             )
         else:
             yield name
+
+
+def _note_unknown_intervals(shape: Shape, roles: Roles, place: Place) -> None:
+    """Note where a name with a star does not stand for the intervals of the machines that are asked."""
+    reader = roles.reader
+    spreads = shape.uncertain.spreads if shape.uncertain is not None else {}
     for name in spreads:
         if not name.endswith("*"):
             continue
@@ -142,6 +148,9 @@ def _uncertain_names(shape: Shape, roles: Roles, place: Place) -> Iterator[str]:
         ):
             right = f'write "{known_spreads.EVERY}" = {{ from = "machine" }}, or name each number'
             reader.findings.add(key, "only intervals of a machine are taken all together", right)
+        elif choices := tuple(known_spreads.of_choices(shape, roles)):
+            for wrong, right in choices:
+                reader.findings.add(key, wrong, right)
         elif not any(known_spreads.stated(shape, roles, place)):
             right = "`dse fit` writes a machine file with intervals; or give each number a distribution"
             reader.findings.missing(

@@ -45,6 +45,10 @@ def read(shape: Shape, roles: Roles, place: Place, name: str, nominal: float | N
         add(f"{key}.from", f"{shown(origin)} is not a source of a distribution", right)
         return None
     found = _machine_of_parameter(roles, place, name)
+    menu = _entry_of_parameter(roles, name)[0]
+    if menu in roles.machines:
+        add(f"{key}.from", *_of_choice(roles, menu))
+        return None
     if found is None:
         add(f"{key}.from", f"no single machine of a file or the catalogue states {name}", _WRITE)
         return None
@@ -56,7 +60,7 @@ def read(shape: Shape, roles: Roles, place: Place, name: str, nominal: float | N
             f"the file states {name} itself, so the interval of {machine.name} is not its own",
             _WRITE,
         )
-    elif ends is None or not ends[0] < ends[1]:
+    elif ends is None or not _states(machine, own):
         add(f"{key}.from", f"machine {machine.name} states no interval of {own}", _WRITE)
     else:
         return of_interval(machine.parameters[own], ends, machine.confidence)
@@ -102,16 +106,42 @@ def of_interval(value: float, ends: tuple[float, float], confidence: float | Non
 
 def stated(shape: Shape, roles: Roles, place: Place) -> Iterator[str]:
     """Go through what "machine.*" stands for: machine parameters with an interval, an effect, and no other role."""
+    for name in _without_other_role(shape, roles):
+        found = _machine_of_parameter(roles, place, name)
+        if found is not None and not found[2] and _states(found[0], found[1]):
+            yield name
+
+
+def of_choices(shape: Shape, roles: Roles) -> Iterator[tuple[str, str]]:
+    """Go through choices among machines whose intervals "machine.*" leaves out: what is wrong, what would be right."""
+    spreads = shape.uncertain.spreads if shape.uncertain is not None else {}
+    asked = [_entry_of_parameter(roles, n) for n in _without_other_role(shape, roles) if n not in spreads]
+    for menu, choices in roles.machines.items():
+        known = [m for m in map(_machine, choices) if m is not None]
+        if any(_states(m, own) for of, own in asked if of == menu for m in known):
+            yield _of_choice(roles, menu)
+
+
+def _of_choice(roles: Roles, menu: str) -> tuple[str, str]:
+    wrong = (
+        f"{menu} is a choice among {', '.join(roles.machines[menu])}, and an interval is that of one machine"
+    )
+    right = (
+        f'ask of each: [sweep.NAME] path = "{menu}" in place of [decide]; or give each number a distribution'
+    )
+    return wrong, right
+
+
+def _without_other_role(shape: Shape, roles: Roles) -> Iterator[str]:
     taken = {*roles.decide, *roles.swept, *shape.define, *without_effect(roles.reader)}
     for name in roles.reader.parameters:
-        if not name.startswith(MACHINE_PREFIX) or name in taken or name.endswith(".word_size"):
-            continue
-        found = _machine_of_parameter(roles, place, name)
-        if found is None or found[2]:
-            continue
-        ends = found[0].intervals.get(found[1])
-        if ends is not None and ends[0] < ends[1]:
+        if name.startswith(MACHINE_PREFIX) and name not in taken and not name.endswith(".word_size"):
             yield name
+
+
+def _states(machine: Machine, own: str) -> bool:
+    ends = machine.intervals.get(own)
+    return own in machine.parameters and ends is not None and ends[0] < ends[1]
 
 
 def correlations(
@@ -133,21 +163,30 @@ def correlations(
                 yield prefix + a, prefix + b, r
 
 
-def _machine_of_parameter(roles: Roles, place: Place, name: str) -> tuple[Machine, str, bool] | None:
-    """Return the machine that states a parameter, its name there, and whether the file changes it."""
+def _entry_of_parameter(roles: Roles, name: str) -> tuple[str, str]:
+    """Return what says which machine states a parameter, "machine" or "machine.cpu", and its name there."""
     own = name.removeprefix(MACHINE_PREFIX)
     entry = next((e for e in roles.reader.parts.machines if own.startswith(f"{e}.")), "")
-    spec = place.specs.get(entry)
-    own = own.removeprefix(f"{entry}.") if entry else own
+    return (MACHINE_PREFIX + entry, own.removeprefix(f"{entry}.")) if entry else ("machine", own)
+
+
+def _machine_of_parameter(roles: Roles, place: Place, name: str) -> tuple[Machine, str, bool] | None:
+    """Return the machine that states a parameter, its name there, and whether the file changes it."""
+    entry, own = _entry_of_parameter(roles, name)
+    spec = place.specs.get(entry.removeprefix("machine").removeprefix("."))
     table = spec if isinstance(spec, Mapping) else {"base": spec}
     base = table.get("base")
     if name == own or not isinstance(base, str):
         return None
+    machine = _machine(base)
+    return None if machine is None or own not in machine.parameters else (machine, own, own in table)
+
+
+def _machine(named: str) -> Machine | None:
     try:
-        machine = machines.get(base)
+        return machines.get(named)
     except (UnknownName, machines.MachineError):
         return None
-    return (machine, own, own in table) if own in machine.parameters else None
 
 
 def _residuals(shape: Shape, roles: Roles, key: str, name: str, nominal: float | None) -> Marginal | None:

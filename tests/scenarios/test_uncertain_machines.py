@@ -264,3 +264,54 @@ def test_a_value_at_an_end_of_its_interval_is_uniform_between_them(
     found = of_interval(value, ends, 0.95)
     assert found.outside() == 0
     assert found.support() == ends
+
+
+@pytest.mark.parametrize("name", ["machine.*", "machine.energy_per_flop"])
+def test_an_interval_of_a_machine_that_is_a_choice_is_refused_as_such(tmp_path: Any, name: str) -> None:
+    (tmp_path / "my.toml").write_text(FITTED)
+    machines = [str(tmp_path / "my.toml"), "gtx-titan-choi2014"]
+    question = {
+        "model": "roofline",
+        "given": {"flops": 1e12, "intensity": 4},
+        "uncertain": {name: {"from": "machine"}},
+        "objective": {"minimize": "energy", "measure": "mean"},
+    }
+    with pytest.raises(scenarios.ScenarioError) as caught:
+        scenarios.load({**question, "decide": {"machine": {"values": machines}}})
+    assert len(caught.value.problems) == 1
+    assert "machine is a choice among my.toml, gtx-titan-choi2014, and an interval is that of one" in str(
+        caught.value
+    )
+    assert '[sweep.NAME] path = "machine"' in str(caught.value)
+    # what the message proposes, here of machines that both have intervals
+    both = [machines[0], "a100-pcie-40gb"]
+    scenarios.load({**question, "sweep": {"one": {"path": "machine", "values": both}}})
+
+
+def test_intervals_of_a_map_of_machines_are_not_left_out_where_one_is_a_choice(tmp_path: Any) -> None:
+    (tmp_path / "my.toml").write_text(FITTED)
+    mine = str(tmp_path / "my.toml")
+    question = {
+        "model": "partition",
+        "machine": {"cpu": mine},
+        "given": {"regions": [{"name": "a", "flops": "100 Gflop", "bytes": "10 GB"}]},
+        "uncertain": {"machine.*": {"from": "machine"}},
+        "objective": {"minimize": "energy", "measure": "mean"},
+    }
+    decide = {"machine.gpu": {"values": ["gtx-titan-choi2014", mine]}}
+    with pytest.raises(
+        scenarios.ScenarioError, match=r"machine\.gpu is a choice among gtx-titan-choi2014, my\.toml"
+    ):
+        scenarios.load({**question, "decide": decide})
+    own = {f"machine.gpu.{n}": {"uniform": [1e-12, 2e-12]} for n in ("time_per_flop", "energy_per_flop")}
+    own["machine.gpu.energy_per_byte"] = {"uniform": [1e-10, 2e-10]}
+    # all that the choice would leave out has a distribution; or no machine among the choices has intervals
+    found = uncertain_of(
+        scenarios.load({**question, "decide": decide, "uncertain": question["uncertain"] | own})
+    )
+    assert found is not None
+    assert {"machine.cpu.time_per_flop", *own} <= set(found.marginals)
+    decide = {"machine.gpu": {"values": ["gtx-titan-choi2014", "arndale-gpu-choi2014"]}}
+    found = uncertain_of(scenarios.load({**question, "decide": decide}))
+    assert found is not None
+    assert {n.split(".")[1] for n in found.marginals} == {"cpu"}
