@@ -46,7 +46,7 @@ def read(shape: Shape, roles: Roles, place: Place, name: str, nominal: float | N
         return None
     found = _machine_of_parameter(roles, place, name)
     menu = _entry_of_parameter(roles, name)[0]
-    if menu in roles.machines:
+    if menu in roles.machines and name.startswith(MACHINE_PREFIX):
         add(f"{key}.from", *_of_choice(roles, menu))
         return None
     if found is None:

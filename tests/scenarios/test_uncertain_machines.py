@@ -283,6 +283,15 @@ def test_an_interval_of_a_machine_that_is_a_choice_is_refused_as_such(tmp_path: 
         caught.value
     )
     assert '[sweep.NAME] path = "machine"' in str(caught.value)
+    data = {
+        **question,
+        "decide": {"machine": {"values": machines}},
+        "uncertain": {"flops": {"from": "machine"}},
+    }
+    with pytest.raises(
+        scenarios.ScenarioError, match="no single machine of a file or the catalogue states flops"
+    ):
+        scenarios.load(data)
     # what the message proposes, here of machines that both have intervals
     both = [machines[0], "a100-pcie-40gb"]
     scenarios.load({**question, "sweep": {"one": {"path": "machine", "values": both}}})
