@@ -206,9 +206,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 DRIVER = shutil.which("chromedriver")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Start a browser for pages from disk."""
+    """Start a browser for pages from disk: one for all tests of a process, each of which opens its own page."""
     if not (CHROMIUM and DRIVER):
         pytest.skip("needs Chromium and ChromeDriver (Debian: chromium, chromium-driver)")
     from selenium import webdriver
@@ -225,3 +225,14 @@ def browser() -> Iterator[Any]:
     started = webdriver.Chrome(options=options, service=Service(DRIVER))
     yield started
     started.quit()
+
+
+@pytest.fixture
+def plain_browser(browser: Any) -> Iterator[Any]:
+    """Have a browser as some readers do; parallel axes, which need WebGL, take longer here than all else on a page."""
+    none = """const context = HTMLCanvasElement.prototype.getContext;
+      HTMLCanvasElement.prototype.getContext = function (kind, ...how) {
+        return kind.includes("webgl") ? null : context.call(this, kind, ...how); };"""
+    added = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": none})
+    yield browser
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)

@@ -49,9 +49,9 @@ def text(browser: Any, name: str) -> str:
 
 
 def test_of_a_design_without_sensitivities_there_is_a_sentence_and_no_empty_picture(
-    browser: Any, tmp_path: Path
+    plain_browser: Any, tmp_path: Path
 ):
-    b = opened(browser, tmp_path)
+    b = opened(plain_browser, tmp_path)
     picture = b.find_element("id", "design-rates")
     for design, told in (
         (0, "At design 0 no sensitivity is known."),
@@ -66,8 +66,8 @@ def test_of_a_design_without_sensitivities_there_is_a_sentence_and_no_empty_pict
     assert len(picture.find_elements("css selector", ".bars .point")) == 2
 
 
-def test_numbers_of_a_breakdown_and_the_width_of_a_front_are_short(browser: Any, tmp_path: Path):
-    b = opened(browser, tmp_path)
+def test_numbers_of_a_breakdown_and_the_width_of_a_front_are_short(plain_browser: Any, tmp_path: Path):
+    b = opened(plain_browser, tmp_path)
     ticks = [t.text for t in b.find_elements("css selector", "#sums .xtick text")]
     assert ticks
     assert max(map(len, ticks)) <= len("2.5e+40")

@@ -54,11 +54,11 @@ def chosen(browser: Any, name: str) -> str:
     return str(browser.find_element("css selector", f"#{name} option:checked").text)
 
 
-def test_over_numbers_each_of_a_few_names_has_a_line_of_its_own(browser: Any, tmp_path: Path):
+def test_over_numbers_each_of_a_few_names_has_a_line_of_its_own(plain_browser: Any, tmp_path: Path):
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import Select
 
-    b = opened(browser, curves(crossings_at=[2.5e3]), tmp_path / "lines.html")
+    b = opened(plain_browser, curves(crossings_at=[2.5e3]), tmp_path / "lines.html")
     assert chosen(b, "sweep-x") == "size (kB)"
     assert chosen(b, "sweep-y") == "one line for each: question"
     assert b.execute_script(LEGEND) == ["q0 <b>", "q1 <b>", "infeasible", "the order changes"]
@@ -90,13 +90,15 @@ def test_over_numbers_each_of_a_few_names_has_a_line_of_its_own(browser: Any, tm
     assert chosen(b, "sweep-y") == "(nothing: a line)"
 
 
-def test_of_more_names_than_there_are_lines_a_map_is_drawn(browser: Any, tmp_path: Path):
-    b = opened(browser, curves(9), tmp_path / "many.html")
+def test_of_more_names_than_there_are_lines_a_map_is_drawn(plain_browser: Any, tmp_path: Path):
+    b = opened(plain_browser, curves(9), tmp_path / "many.html")
     assert b.execute_script(TRACES)[0][1] == "heatmap"
     assert not [o for o in b.find_elements("css selector", "#sweep-y option") if "each" in o.text]
 
 
-def test_points_that_break_limits_are_told_by_the_legend_on_lines_and_on_maps(browser: Any, tmp_path: Path):
+def test_points_that_break_limits_are_told_by_the_legend_on_lines_and_on_maps(
+    plain_browser: Any, tmp_path: Path
+):
     """Crosses stood on the curve, and nothing said what they mean."""
     from selenium.webdriver.support.ui import Select
 
@@ -110,26 +112,26 @@ def test_points_that_break_limits_are_told_by_the_legend_on_lines_and_on_maps(br
         },
     }
     found = dse.sweep(asked, progress=False)
-    b = opened(browser, found.isel(memory=0, drop=True), tmp_path / "line.html")
+    b = opened(plain_browser, found.isel(memory=0, drop=True), tmp_path / "line.html")
     assert b.execute_script(LEGEND) == ["time", "infeasible: one_copy", "infeasible: replication"]
     assert b.execute_script(MARKS, "infeasible: one_copy")[0] == pytest.approx(
         b.execute_script(MARKS, "time")[0], abs=1
     )
-    b = opened(browser, found, tmp_path / "map.html")
+    b = opened(plain_browser, found, tmp_path / "map.html")
     assert b.execute_script(TRACES)[0][1] == "heatmap"
     assert b.execute_script(LEGEND) == ["infeasible: one_copy", "infeasible: replication"]
     Select(b.find_element("id", "sweep-y")).select_by_visible_text("(nothing: a line)")
     assert b.execute_script(LEGEND)[0] == "time"
 
 
-def test_what_is_feasible_only_is_told_by_the_legend_of_lines(browser: Any, tmp_path: Path):
+def test_what_is_feasible_only_is_told_by_the_legend_of_lines(plain_browser: Any, tmp_path: Path):
     found = curves()
     found["status"].values[1] = 2
-    b = opened(browser, found, tmp_path / "feasible.html")
+    b = opened(plain_browser, found, tmp_path / "feasible.html")
     assert "hollow: feasible, not proved optimal" in b.execute_script(LEGEND)
     first, second = b.execute_script(TRACES)[:2]
     assert [t[5]["symbol"][1] for t in (first, second)] == ["circle-open", "square-open"]
-    b = opened(browser, found.isel(question=0, drop=True), tmp_path / "alone.html")
+    b = opened(plain_browser, found.isel(question=0, drop=True), tmp_path / "alone.html")
     assert b.execute_script(LEGEND) == ["energy", "feasible, not proved optimal"]
 
 

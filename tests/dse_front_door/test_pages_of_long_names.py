@@ -14,6 +14,7 @@ from results.page import Page, Section, of_dataset, save
 
 TITLES = [*ALIKE, "Rack 7 \N{SLIGHTLY SMILING FACE} 50 % <b>bold</b> $x_1$"]
 SHOWN = "return document.getElementById('parallel').querySelectorAll('.axis').length > 2"
+MAPPED = "return (document.getElementById('sweep').data || []).length > 0"
 # of every name of one axis of parallel coordinates: what is written, and where it begins
 NAMES = """return [...document.querySelectorAll('#parallel .axis')].map((a) => [...a.querySelectorAll('.tick text')]
   .map((t) => [t.textContent, t.getBoundingClientRect().left])).find((a) => a.some(([t]) => t.startsWith('NVIDIA')))"""
@@ -36,14 +37,14 @@ def page(machines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_map_keeps_its_room_beside_long_names_and_its_scale_stands_below_the_buttons(
-    browser: Any, page: Path
+    plain_browser: Any, page: Path
 ):
     from selenium.webdriver.support.ui import Select, WebDriverWait
 
-    browser.get(page.as_uri())
-    WebDriverWait(browser, 30).until(lambda b: b.execute_script(SHOWN))
-    Select(browser.find_element("id", "sweep-y")).select_by_visible_text("platform")
-    whole, mapped, ticks, bar, buttons = browser.execute_script(PLACES)
+    plain_browser.get(page.as_uri())
+    WebDriverWait(plain_browser, 30).until(lambda b: b.execute_script(MAPPED))
+    Select(plain_browser.find_element("id", "sweep-y")).select_by_visible_text("platform")
+    whole, mapped, ticks, bar, buttons = plain_browser.execute_script(PLACES)
     assert mapped["width"] > 0.5 * whole["width"]
     assert len({name for name, _ in ticks}) == 3
     assert min(left for _, left in ticks) >= whole["left"]
@@ -74,18 +75,18 @@ def test_names_in_parallel_coordinates_are_text_and_do_not_run_over_the_axis_bef
 
 
 @pytest.mark.slow
-def test_names_are_cut_in_pages_as_in_pictures(browser: Any, page: Path):
+def test_names_are_cut_in_pages_as_in_pictures(plain_browser: Any, page: Path):
     from results import axes
 
-    browser.get(page.as_uri())
+    plain_browser.get(page.as_uri())
     many = [*TITLES, LONG[:40], f"{LONG[:50]}x{LONG[51:]}", "", "same", "same"]
     for most in (12, 20, 44, 200):
-        cut = browser.execute_script("return apart(arguments[0], arguments[1])", many, most)
+        cut = plain_browser.execute_script("return apart(arguments[0], arguments[1])", many, most)
         assert cut == axes.apart(many, most)
 
 
 @pytest.mark.slow
-def test_names_along_an_axis_are_not_joined(browser: Any, machines: list[str], tmp_path: Path):
+def test_names_along_an_axis_are_not_joined(plain_browser: Any, machines: list[str], tmp_path: Path):
     """As if something lay between two machines; numbers are."""
     from selenium.webdriver.support.ui import WebDriverWait
 
@@ -97,10 +98,10 @@ def test_names_along_an_axis_are_not_joined(browser: Any, machines: list[str], t
         one = {**asked, "given": given, "sweep": {name: axes[name]}} | (
             {} if other else {"machine": machines[0]}
         )
-        browser.get(dse.report(one, tmp_path / f"{name}.html").as_uri())
+        plain_browser.get(dse.report(one, tmp_path / f"{name}.html").as_uri())
         drawn = "return (document.getElementById('sweep').data || []).map((t) => t.mode)"
-        WebDriverWait(browser, 30).until(lambda b, drawn=drawn: b.execute_script(drawn))
-        modes.append(browser.execute_script(drawn)[0])
+        WebDriverWait(plain_browser, 30).until(lambda b, drawn=drawn: b.execute_script(drawn))
+        modes.append(plain_browser.execute_script(drawn)[0])
     assert modes == ["markers", "lines+markers"]
 
 

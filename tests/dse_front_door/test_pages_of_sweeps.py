@@ -58,11 +58,11 @@ def text(browser: Any, name: str) -> str:
 
 
 def test_the_mark_of_the_point_looked_at_stands_at_it_in_every_picture(
-    browser: Any, swept: xr.Dataset, tmp_path: Path
+    plain_browser: Any, swept: xr.Dataset, tmp_path: Path
 ):
     from selenium.webdriver.common.keys import Keys
 
-    b = opened(browser, dse.report(swept.isel(cap=2, drop=True), tmp_path / "line.html"))
+    b = opened(plain_browser, dse.report(swept.isel(cap=2, drop=True), tmp_path / "line.html"))
     picture = b.find_element("id", "sweep")
     picture.send_keys(Keys.HOME)
     assert "point 0: infeasible" in text(b, "hover")
@@ -79,8 +79,10 @@ def test_the_mark_of_the_point_looked_at_stands_at_it_in_every_picture(
     assert b.execute_script(RING) == pytest.approx(b.execute_script(MARK, 0, 0), abs=1)
 
 
-def test_a_point_that_is_not_in_the_picture_has_no_mark(browser: Any, swept: xr.Dataset, tmp_path: Path):
-    b = opened(browser, dse.report(swept, tmp_path / "map.html"))
+def test_a_point_that_is_not_in_the_picture_has_no_mark(
+    plain_browser: Any, swept: xr.Dataset, tmp_path: Path
+):
+    b = opened(plain_browser, dse.report(swept, tmp_path / "map.html"))
     b.execute_script("look(5)")
     assert b.execute_script(RING) is not None
     b.find_element("id", "sweep-y").send_keys("(nothing")
@@ -95,8 +97,8 @@ def test_a_point_that_is_not_in_the_picture_has_no_mark(browser: Any, swept: xr.
     assert b.execute_script(RING) is None
 
 
-def test_the_legend_of_a_line_shows_a_mark_of_the_line(browser: Any, swept: xr.Dataset, tmp_path: Path):
-    b = opened(browser, dse.report(swept.isel(cap=2), tmp_path / "legend.html"))
+def test_the_legend_of_a_line_shows_a_mark_of_the_line(plain_browser: Any, swept: xr.Dataset, tmp_path: Path):
+    b = opened(plain_browser, dse.report(swept.isel(cap=2), tmp_path / "legend.html"))
     marks = b.execute_script("return document.getElementById('sweep').data[0].marker.symbol")
     assert set(marks) == {"circle"}
     assert b.execute_script(LEGEND)[0] == "energy"
@@ -117,10 +119,10 @@ def test_a_sweep_without_any_design_says_so_and_draws_no_line(
     assert b.find_elements("css selector", "#sweep .ytick") == []
 
 
-def test_axes_may_have_names_that_every_object_of_a_browser_knows(browser: Any, tmp_path: Path):
+def test_axes_may_have_names_that_every_object_of_a_browser_knows(plain_browser: Any, tmp_path: Path):
     bodies = {"path": "given.bodies", "values": [1e3, 1e4]}
     for axes in ({"constructor": bodies}, {"toString": bodies, **deadlines(0.1, 1.0)}):
-        b = opened(browser, dse.report({**ASKED, "sweep": axes}, tmp_path / f"{len(axes)}.html"))
+        b = opened(plain_browser, dse.report({**ASKED, "sweep": axes}, tmp_path / f"{len(axes)}.html"))
         assert b.execute_script("return document.getElementById('sweep').data[0].x").count(1000) == 1
 
 
@@ -140,7 +142,7 @@ def test_a_point_of_a_sweep_has_a_page_like_a_sweep(
         assert "energy by what it is spent on" in b.find_element("css selector", "main").text
 
 
-def test_the_colour_of_a_third_objective_is_on_the_scale_of_its_axis(browser: Any, tmp_path: Path):
+def test_the_colour_of_a_third_objective_is_on_the_scale_of_its_axis(plain_browser: Any, tmp_path: Path):
     along = np.arange(4.0)
     names = ("energy", "time", "memory")
     found = xr.Dataset(
@@ -150,7 +152,7 @@ def test_the_colour_of_a_third_objective_is_on_the_scale_of_its_axis(browser: An
         {"objectives": json.dumps(dict.fromkeys(names, "min"))},
     )
     file = page.save(Page("three", table=page.of_dataset(found)), tmp_path / "three.html")
-    b = opened(browser, file)
+    b = opened(plain_browser, file)
     marker = b.execute_script("return document.getElementById('front').data[0].marker")
     # decades are equal steps of colour, and the scale says so
     assert np.diff(marker["color"]) == pytest.approx([2, 2, 2])
