@@ -214,7 +214,9 @@ def test_what_is_asked_for_wrongly_is_called_as_it_was_typed(words: tuple[str, .
     assert "Traceback" not in told.stderr
 
 
-@pytest.mark.parametrize("over", [(), ("--over", "limits.time.max", "--from", "20 ms", "--to", "1 s")])
+@pytest.mark.parametrize(
+    "over", [(), ("--over", "limits.time.max", "--from", "43 ms", "--to", "1 s", "--points", 4)]
+)
 def test_what_compare_writes_is_read_again(over: tuple[str, ...], tmp_path: Path):
     written = [tmp_path / "x.nc", tmp_path / "x.zarr"]
     outputs = [word for file in written for word in ("-o", file)]

@@ -106,7 +106,7 @@ def test_whole_and_listed_numbers_beside_a_divisible_one(kind: dict[str, Any]):
 
 
 def test_fronts_over_a_swept_floor_have_their_own_beginnings():
-    floors = [LEAST / 2, FLOOR, 80.0]
+    floors = [LEAST / 2, FLOOR]
     swept = {"floor": {"path": "limits.energy.min", "values": floors}}
     found = dse.front(asked(ENDS, energy={"min": FLOOR}) | {"sweep": swept}, points=2)
     for k, floor in enumerate(floors):

@@ -24,12 +24,12 @@ from solvers.robust import samples
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_a_program_has_the_same_bits_in_every_batch(n: int, absent: bool):
     """Programs of which some lack a term are started in another way, and change nothing for those beside them."""
-    A, logc, ptr, lo, hi = random_programs(6, n, 120)
+    A, logc, ptr, lo, hi = random_programs(6, n, 60)
     if absent:
         logc[::3, ptr[1]] = -np.inf
     batch = gp.solve(A, logc, ptr, lo, hi)
     for size in (1, 2, 7):
-        for i in range(0, 120 - size, size + 3):
+        for i in range(0, 60 - size, size + 3):
             part = gp.solve(A, logc[i : i + size], ptr, lo, hi)
             for name in ("y", "value", "bound", "multipliers", "iterations"):
                 np.testing.assert_array_equal(getattr(part, name), getattr(batch, name)[i : i + size], name)
@@ -88,6 +88,7 @@ def test_means_of_ratios_over_samples_have_the_same_bits_however_the_grid_is_cut
         "uncertain": {
             "machine.time_per_word": {"loguniform": [156e-12, 1.56e-9]},
             "machine.leakage_power": {"uniform": [0.5, 5]},
+            "sampling": {"samples": 16},
         },
         "objective": {"minimize": "power", **measure},
         "limits": {"time": {"max": 0.1}},

@@ -161,7 +161,7 @@ def _risk(factor: float) -> dict[str, Any]:
         "uncertain": {
             "machine.energy_per_word": {"uniform": ["1 uJ/word", "6 uJ/word"]},
             "bodies": {"normal": [1e5, 5e3]},
-            "sampling": {"samples": 8, "seed": 2},
+            "sampling": {"samples": 4, "seed": 2},
         },
         "objective": {
             "minimize": "dear",

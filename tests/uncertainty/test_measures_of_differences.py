@@ -37,7 +37,7 @@ def test_what_a_design_meets_is_not_infeasible(measure: dict[str, object]):
 
 
 def test_a_least_mean_of_a_reciprocal_asks_for_no_more_than_it_says():
-    # 1/mean(time) is below mean(1/time): a share of 0.1 has a mean speed of 13.9 in these samples
+    # 1/mean(time) is below mean(1/time): with a tenth on the CPU the mean speed is 14.8 in these samples
     asked = {
         "model": "partition",
         "machine": {"cpu": "grace", "gpu": "h100-sxm"},
@@ -45,7 +45,7 @@ def test_a_least_mean_of_a_reciprocal_asks_for_no_more_than_it_says():
         "define": {"speed": "1 s / time"},
         "uncertain": {
             "machine.gpu.time_per_byte": {"loguniform": ["0.1 ps/B", "10 ps/B"]},
-            "sampling": {"samples": 32},
+            "sampling": {"samples": 8},
         },
         "objective": {
             "minimize": "energy",
