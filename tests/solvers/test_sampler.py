@@ -49,5 +49,5 @@ def test_nothing_found_is_an_error_and_no_proof() -> None:
     )
     missed = sampler.solve(question, trials=1, seed=0)
     assert missed.status is Status.ERROR
-    assert "1 trials" in missed.message
+    assert "in 1 trial of" in missed.message
     assert sampler.solve(question, trials=100, seed=0).status is Status.FEASIBLE
