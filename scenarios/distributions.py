@@ -47,9 +47,9 @@ class Marginal:
     ``kind``: one of CONTINUOUS with its ``numbers`` as the file has them (normal: mean, standard deviation; lognormal:
     median, geometric standard deviation; uniform, loguniform: ends; triangular: least, most probable, greatest; beta:
     both shapes, then the ends); HALVES: median, geometric standard deviations below and above it; "values":
-    ``numbers`` with ``weights`` that sum to 1; "table": a row of ``numbers``
-    each as probable as any other, the same row for all numbers of one ``table``; "residuals": evenly spaced quantiles
-    of the logarithm of a factor, with straight lines between. ``low`` and ``high``: the ends at which it is cut.
+    ``numbers`` with ``weights`` that sum to 1; "table": a row of ``numbers`` each as probable as any other, the same
+    row for all numbers of one ``table``; "residuals": evenly spaced quantiles of the logarithm of a factor, with
+    straight lines between. ``low`` and ``high``: the ends at which it is cut.
     """
 
     kind: str
@@ -158,9 +158,7 @@ class _Halves:
         from scipy.special import ndtri
 
         z = ndtri(u)
-        # an end times a width of 0 is the median
-        with np.errstate(invalid="ignore"):
-            return self.middle * np.exp(np.nan_to_num(np.where(z < 0.0, self.below, self.above) * z, nan=0.0))
+        return self.middle * np.exp(np.where(z < 0.0, self.below, self.above) * z)
 
     def cdf(self, x: float) -> float:
         """Return the probability of what is no more than x."""

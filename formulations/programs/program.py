@@ -114,9 +114,10 @@ def limits(question: Question, made: Run, levels: Mapping[str, Any] = NO_LEVELS)
     return found
 
 
-def _factors(value: Product) -> list[Linear]:
-    """The factors of a product; first the one whose numerator is decided, where only one is."""
-    return sorted(value.factors, key=lambda f: f.numerator.is_constant)
+def _factors(value: Product, *, inverse: bool = False) -> list[Linear]:
+    """The factors of a product, or of its ``inverse``; first the one whose numerator is decided, where only one is."""
+    found = [Linear(f.denominator, f.numerator) if inverse else f for f in value.factors]
+    return sorted(found, key=lambda f: f.numerator.is_constant)
 
 
 def _minimised_form(
@@ -254,10 +255,8 @@ def product(question: Question) -> Program | None:
     value = evaluation.objective(question, made.x, made.at)
     if not isinstance(value, Product):
         return None
-    factors, sign = _factors(value), 1
-    if question.objectives[0].maximize:
-        factors, sign = [Linear(f.denominator, f.numerator) for f in factors], -1
-    one, other = sorted(factors, key=lambda f: f.numerator.is_constant)
+    maximize = question.objectives[0].maximize
+    (one, other), sign = _factors(value, inverse=maximize), -1 if maximize else 1
     return _built(question, Stated(made.x, limits(question, made), one, sign, {}, [(other, sign)]))
 
 

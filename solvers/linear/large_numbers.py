@@ -34,10 +34,9 @@ SMALL_ADDED = 1000.0
 FAR_WHOLE, FAR_PASSES, NEAR_WHOLE = 1e9, 40, 1e6
 """From where on ends of whole numbers are drawn in before a search, how often, and the end of a search for a point."""
 MULTIPLES, MULTIPLE_ROUNDING = np.arange(1.0, 101.0), 1e-6
-"""Of the least number of a row: what all its numbers may be multiples of is a whole part of that."""
+"""A row has a common unit where some part of its least number (a half, a third, ... a hundredth) divides all others."""
 THIN_STRIP, STRIP_END = 1e-6, 1e5
-"""Of the numbers of two rows: as far apart are the two sides of one limit that hold what it limits to one value;
-and whole numbers up to which that is searched."""
+"""How far apart, relative, the rows of both ends of a limit are that leave one value; how far it is searched."""
 ROUGHLY = 1e-6
 """Of the sizes of all that a point costs: so much less it may cost for what solvers let rows be missed by."""
 
@@ -69,15 +68,15 @@ def with_implied_ends(n: Numbers, cost: Array, near: Callable[[Numbers], Result]
 def in_a_strip(n: Numbers) -> bool:
     """Whether limits hold a sum of whole numbers of both signs to one value, and nothing ends these near by.
 
-    HiGHS then draws in their ends one by one, for hours, and looks at no clock. So it does where both sides may give,
-    but not where all numbers are multiples of one, as a card is of sockets: then it sees that.
+    HiGHS then tightens their bounds one by one, for hours, and looks at no clock: also where both rows have a slack
+    variable, but not where the numbers of a row have a common unit (cards of four sockets), which it finds.
     """
-    # most have none as it stands, and need no ends that follow from rows
+    # ends that follow from the rows take longer, and are asked where the rows as they stand are such a pair
     return _is_held(n, n.high) and _is_held(n, upper_ends(n.rows, n.low, n.high, n.integer))
 
 
 def _is_held(n: Numbers, high: Array) -> bool:
-    """The same with upper ends."""
+    """The same, for upper ends that are known."""
     far = n.integer & (high > STRIP_END)
     if np.count_nonzero(far) < 2:
         return False
