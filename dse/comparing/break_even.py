@@ -19,9 +19,11 @@ from dse.system.records import dataclass
 from formulations.evaluation import quantity
 from results.dataset import STATUS_CODES
 from results.side_by_side.comparison import ANSWERED
-from results.side_by_side.crossings import EVENLY, Curve, pairs, spaced
+from results.side_by_side.crossings import AS_LISTED, BY_RATIO, EVENLY, Curve, pairs, spaced
 from results.solution import Status
 from scenarios import Grid, Scenario
+from scenarios.define.composed import definitions_of
+from scenarios.define.divisors import bases
 from scenarios.language.errors import meant, shown
 from scenarios.language.machine_files import pin_lines
 from scenarios.language.toml_text import to_toml
@@ -60,6 +62,7 @@ def along(
 
     ``labels`` and ``names``: as of a ``Side``; ``metric``: what is compared (None: the objective that all share).
     """
+    whole = any(_counts(q, asked.path) for q in questions)
     start = _searched_values(questions, asked)
     swept = [_on_axis(q, asked.path, start) for q in questions]
     grids = [scenarios.grid(q) for q in swept]
@@ -78,7 +81,7 @@ def along(
     first = [g.question((0,)) for g in grids]
     goals = [q.objectives[0].name if q.objectives else "" for q in first]
     name, maximize = _metric(questions, grids, metric)
-    search = CrossingSearch(grids, names, name, goals)
+    search = CrossingSearch(grids, names, name, goals, whole=whole)
     with reporting(progress, "curve") as report:
         for k, (q, goal) in enumerate(zip(swept, goals, strict=True)):
             for value, at in zip(listed, _swept(q, name, goal), strict=True):
@@ -86,6 +89,7 @@ def along(
             report(k + 1, len(swept))
     found = tuple(c for pair in pairs(len(labels), base) for c in crossings(search, pair, values))
     unit = quantity(first[0].model, name).unit
+    rounded = whole and asked.start is not None and spaced(values) == AS_LISTED
     axis = grids[0].axes[0]
     # the curves pass through the crossings, not only through the grid
     drawn = tuple(sorted({*values, *(e.at for c in found for e in (c.low, c.high))}))
@@ -102,11 +106,12 @@ def along(
         tuple(tuple(math.nan if a.bound is None else a.bound for a in one) for one in every),
         tuple(tuple(a.status.value for a in one) for one in every),
         tuple(sorted(found, key=lambda c: c.at)),
-        spaced(values),
+        f"{BY_RATIO if values[0] > 0 else EVENLY}, rounded" if rounded else spaced(values),
         all(g == name or not q.decide for g, q in zip(goals, first, strict=True)),
         maximize,
         {"scenarios": "\n\n".join(f"# {n}\n{q.text}" for n, q in zip(labels, questions, strict=True))},
         tuple(labels),
+        whole,
     )
 
 
@@ -164,7 +169,34 @@ def _metric(questions: Sequence[Scenario], grids: Sequence[Grid], asked: str | N
 
 
 def _searched_values(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
-    """Return the values searched, as an axis of a file says them."""
+    """Return the values searched, as an axis of a file says them: whole ones of a number that counts."""
+    found = _asked_values(questions, asked)
+    start, stop = found.get("start"), found.get("stop")
+    if not (isinstance(start, int | float) and isinstance(stop, int | float)):
+        return found
+    if not any(_counts(q, asked.path) for q in questions):
+        return found
+    space = np.linspace if found["spacing"] == "linear" else np.geomspace
+    values = np.unique(np.round(space(start, stop, found["num"])))
+    whole = values[(values >= min(start, stop)) & (values <= max(start, stop))]
+    if whole.size < 2:
+        wrong = f"no two whole numbers lie between {start:g} and {stop:g}, and {asked.path} counts"
+        raise _mistake(questions[0].file, wrong, "widen --from and --to (in Python start and stop)")
+    return {"values": whole.tolist()}
+
+
+def _counts(q: Scenario, path: str) -> bool:
+    """Whether only whole values of a number mean anything: it counts something, or has a menu of its divisors."""
+    name = path.removeprefix("given.")
+    model = scenarios.grid(q).first.model
+    divided = {n for d in q.decide.values() for n in d.divides or ()}
+    named = {b for n in divided for b in bases(definitions_of(model), n)}
+    counts = {x.name for x in model.unknowns if x.integer} | {x.name for x in model.inputs if x.whole}
+    return name in named | counts
+
+
+def _asked_values(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
+    """Return the values between the ends that are asked for, or those of the axis of a file."""
     if (asked.start is None) != (asked.stop is None):
         raise _mistake(
             questions[0].file,

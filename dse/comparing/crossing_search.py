@@ -29,13 +29,22 @@ class Answered:
 
 
 class CrossingSearch:
-    """Answers of all questions along a number; each value of each question is asked once."""
+    """Answers of all questions along a number; each value of each question is asked once.
+
+    ``whole``: only whole values of the number mean anything.
+    """
 
     def __init__(
-        self, grids: Sequence[Grid], names: Sequence[str], metric: str, goals: Sequence[str]
+        self,
+        grids: Sequence[Grid],
+        names: Sequence[str],
+        metric: str,
+        goals: Sequence[str],
+        *,
+        whole: bool = False,
     ) -> None:
         self.grids, self.names, self.metric = grids, names, metric
-        self.goals = goals
+        self.goals, self.whole = goals, whole
         self._known: dict[tuple[int, float], Answered] = {}
 
     def keep(self, which: int, value: float, at: Answered) -> None:
@@ -60,6 +69,10 @@ class CrossingSearch:
         number = s.metrics.get(self.metric, s.variables.get(self.metric))
         value = float(number) if number is not None else None
         return Answered(s.status, value, value if s.status is Status.EVALUATED else None)
+
+    def value(self, near: float) -> float:
+        """Return the value of the number nearest to ``near``."""
+        return float(round(near)) if self.whole else near
 
     def end(self, pair: tuple[int, int], value: float) -> End:
         """Return both questions at one value."""
@@ -142,8 +155,9 @@ def _with_neighbours(
     for (low, before), (high, after) in pairwise(zip(values, states, strict=True)):
         if (before == UNKNOWN) != (after == UNKNOWN):
             at, other = (low, high) if before == UNKNOWN else (high, low)
-            near = at + CROSSING_WIDTH * (other - at)
-            found.append((near, search.state(pair, near, EQUAL_WITHIN)))
+            near = at + (math.copysign(1.0, other - at) if search.whole else CROSSING_WIDTH * (other - at))
+            if near != other:
+                found.append((near, search.state(pair, near, EQUAL_WITHIN)))
         found.append((high, after))
     return found
 
@@ -178,14 +192,15 @@ def _told(
 def _enclosing_values(
     search: CrossingSearch, pair: tuple[int, int], ends: tuple[float, float], before: str, apart: float
 ) -> tuple[float, float]:
-    """Return two values, WIDTH apart, of which the first is as ``before`` and the second is not."""
+    """Return two values, WIDTH or one whole number apart: the first is as ``before`` and the second is not."""
     low, high = ends
     for _ in range(MOST_HALVED):
-        if high - low <= CROSSING_WIDTH * max(abs(low), abs(high)):
+        if high - low <= (1.0 if search.whole else CROSSING_WIDTH * max(abs(low), abs(high))):
             break
         guess = _guess(search, pair, low, high)
         middle = math.sqrt(low * high) if low > 0 else (low + high) / 2.0
-        for x in (guess * (1 - NEAR_GUESS), guess * (1 + NEAR_GUESS), middle):
+        for near in (guess * (1 - NEAR_GUESS), guess * (1 + NEAR_GUESS), middle):
+            x = search.value(near)
             if low < x < high:
                 if search.state(pair, x, apart) == before:
                     low = x
@@ -226,6 +241,7 @@ def _proved(
             if at == far:
                 return None
             step *= 8.0
-            at = far if step >= 1.0 else x + (far - x) * min(step * max(abs(x), 1e-300) / abs(far - x), 1.0)
+            near = x + (far - x) * min(step * max(abs(x), 1e-300) / abs(far - x), 1.0)
+            at = far if step >= 1.0 else search.value(near)
         found.append(search.end(pair, at))
     return found[0], found[1]

@@ -22,7 +22,7 @@ CROSSING_WIDTH = 1e-6
 CROSSING_DIGITS = 8
 EQUAL_WITHIN = 1e-9
 """What differs by no more, relative, has no order."""
-EVENLY, BY_RATIO = "evenly", "evenly by ratio"
+EVENLY, BY_RATIO, AS_LISTED = "evenly", "evenly by ratio", "as the file lists them"
 NO_NUMBER = frozenset({"infeasible", "error", "unbounded"})
 WHERE_COMPARABLE = "at which it has an order"
 PLACES_TOLD = 3
@@ -66,7 +66,7 @@ class Curve:
     ``path``: what changes, in ``unit`` at ``values``: those searched, of which there are ``searched``, and both ends of
     each crossing; ``name`` and ``name_unit``: what is compared. ``numbers``, ``bounds`` and ``status``: of each
     question at each value; ``spacing``: how the values are spaced, in words. ``names`` and ``labels``: as of a
-    ``Side``.
+    ``Side``. ``whole``: only whole values mean anything.
     """
 
     path: str
@@ -85,6 +85,7 @@ class Curve:
     maximize: bool
     attributes: Mapping[str, str]
     labels: tuple[str, ...]
+    whole: bool = False
 
     def sentences(self) -> list[str]:
         """Say what was found, and on which grid it was searched for."""
@@ -94,7 +95,7 @@ class Curve:
         found += self._without_order()
         ends = f"{self._value(self.values[0])} to {self._value(self.values[-1])}"
         found.append(
-            f"searched at {self.searched} values of {self.path} from {ends}, {self.spacing}; "
+            f"searched at {self.searched} {'whole ' * self.whole}values of {self.path} from {ends}, {self.spacing}; "
             "between two of them further crossings may hide"
         )
         if not self.certified:
@@ -137,12 +138,11 @@ class Curve:
         return [f"{self.name} has no order where it is undefined, or infinite for more than one: at {few}"]
 
     def _told(self, c: Crossing) -> list[str]:
-        at = f"{self.path} = {self._value(c.at)}"
-        found = [f"{at}: below, {c.before}; above, {c.after}"]
+        ends = f"{self._value(c.low.at)} and {self._value(c.high.at)}"
+        at = f" between {ends}" if self.whole else f" = {self._value(c.at)}"
+        found = [f"{self.path}{at}: below, {c.before}; above, {c.after}"]
         if c.proved is None:
-            found.append(
-                f"  enclosed by {self._value(c.low.at)} and {self._value(c.high.at)}; not proved by bounds"
-            )
+            found.append(f"  enclosed by {ends}; not proved by bounds")
         else:
             low, high = c.proved
             found.append(f"  proved at {self._value(low.at)}: {self._end(c, low)}")
@@ -288,4 +288,4 @@ def spaced(values: Sequence[float]) -> str:
         if max(ratios) <= min(ratios) * (1 + 1e-9):
             return BY_RATIO
     steps = [b - a for a, b in pairwise(values)]
-    return EVENLY if max(steps) <= min(steps) * (1 + 1e-9) else "as the file lists them"
+    return EVENLY if max(steps) <= min(steps) * (1 + 1e-9) else AS_LISTED
