@@ -34,7 +34,7 @@ from results.variables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     import xarray as xr
 
@@ -105,10 +105,17 @@ class Layout:
         return (*(self.shape if points is None else points), *self.beyond(variable))
 
 
-def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None, *, full: bool = False) -> Layout:
+def layout(
+    grid: GridLike,
+    attributes: Mapping[str, Any] | None = None,
+    *,
+    full: bool = False,
+    needed: Iterable[str] = (),
+) -> Layout:
     """Lay out the dataset of a grid; ``attributes`` (say ``method``, how points were solved) join its own.
 
-    ``full``: with what stands beside each answer (see ``results.explained_layout``).
+    ``full``: with what stands beside each answer (see ``results.explained_layout``). ``needed``: names that variables
+    have which join the dataset later.
 
     Raises ValueError for an axis whose name the dataset needs for itself.
     """
@@ -131,13 +138,14 @@ def layout(grid: GridLike, attributes: Mapping[str, Any] | None = None, *, full:
     coordinates += [variables.labelled(dim) for dim in own.values()]
     beside = explained_layout.labels(asked) if full else {}
     coordinates += explained_layout.coordinates(beside)
-    found = (
+    answers = (
         *variables.of_answer(question, dims),
         *variables.per_limit(dims, limits, asked),
         *fresh_layout.laid_out(question, dims, promises),
         *(explained_layout.laid_out(asked, dims, limits, beside) if full else ()),
-        *variables.named(variables.names(asked, indexed, own), question, dims, {*columns, *own_names}),
     )
+    own_of_dataset = {*columns, *own_names, *needed, *(v.name for v in answers)}
+    found = (*answers, *variables.named(variables.names(asked, indexed, own), question, dims, own_of_dataset))
     about = provenance.attributes(grid, question) | dict(attributes or {})
     further = {d: len(n) for d, n in ((LIMIT, limits), (PROMISE, promises)) if n}
     further |= {d.name: len(d.labels) for d in own.values()} | {d: len(n) for d, n in beside.items()}

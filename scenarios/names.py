@@ -16,7 +16,7 @@ from scenarios.axes.axes import Target
 from scenarios.define.composed import NOT_NEGATIVE, definitions_of
 from scenarios.define.trees import names as named
 from scenarios.language import axis_slots
-from scenarios.language.axis_slots import RESERVED, Slot
+from scenarios.language.axis_slots import NO_AXIS, Slot, fronts_need
 from scenarios.language.errors import meant, shown
 from scenarios.language.reading import IN_LIST, Reader, distinct
 from scenarios.language.schema import Shape
@@ -168,9 +168,13 @@ def _targets(reader: Reader, shape: Shape) -> dict[Slot, Target]:
 
 def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
     quantities = (*reader.model.inputs, *reader.model.metrics)
-    dimensions = {dimension for q in quantities for dimension, _ in q.index}
-    taken = RESERVED | set(reader.metrics) | set(shape.decide) | dimensions
-    if axis in taken:
+    along = {tuple(dimension for dimension, _ in q.index) for q in quantities if q.index}
+    dimensions = {dimension for d in along for dimension in d}
+    family = any(axis.endswith(f"_by_{'_'.join(d)}") for d in along)
+    goal = shape.objective
+    fronts = goal is not None and len(goal.minimize or goal.maximize or ()) > 1
+    taken = NO_AXIS | set(reader.metrics) | set(shape.decide) | dimensions
+    if axis in taken or family or (fronts and fronts_need(axis)):
         wrong = f"the dataset needs the name {axis} for itself"
         reader.findings.add(f"sweep.{axis}", wrong, f'give the axis another name, such as "{axis}_axis"')
     elif not _AXIS_NAME.fullmatch(axis):

@@ -31,6 +31,7 @@ from results.along_fronts.segments import JOINED, JOINED_ABOUT, UNKNOWN_BETWEEN
 from results.along_fronts.variable_names import AT, ENCLOSURE, LOWER, UPPER
 from results.solution import Solution, Status
 from results.telling import sizes
+from scenarios.language.axis_slots import OF_FRONTS
 from scenarios.question import Question
 from scenarios.questions import question as question_of
 from solvers import anchors
@@ -253,7 +254,7 @@ def to_dataset(found: Front) -> xr.Dataset:
         about["conflict"] = json.dumps(dict(found.refusal.conflict))
         about["certificate"] = found.refusal.certificate
         about |= {"message": found.refusal.message} if found.refusal.message else {}
-    plan = results.dataset.layout(_Line((axis,), at), about)
+    plan = results.dataset.layout(_Line((axis,), at), about, needed={*OF_FRONTS, AT, LOWER, UPPER})
     arrays = results.dataset.to_arrays(plan, found.points, (len(found.points),))
     dataset = results.dataset.to_dataset(plan, arrays)
     codes = [UNKNOWN_BETWEEN if j is None else int(j) for j in found.joined] or [UNKNOWN_BETWEEN] * len(

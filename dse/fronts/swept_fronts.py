@@ -120,14 +120,6 @@ def _question(grid: scenarios.Grid, place: Place) -> Question:
 
 
 def _refuse_swept_front(scenario: scenarios.Scenario, grid: scenarios.Grid) -> None:
-    named = next((a.name for a in grid.axes if front_places.needs(a.name)), None)
-    if named is not None:
-        raise scenarios.ScenarioError.of(
-            scenario.file,
-            f"sweep.{named}",
-            f"a dataset of fronts needs the name {named} for itself",
-            f'give the axis another name, such as "{named}_axis"',
-        )
     if grid.size > MOST_PLACES:
         lengths = " × ".join(f"{len(a.values)} {a.name}" for a in grid.axes)
         raise scenarios.ScenarioError.of(

@@ -26,7 +26,6 @@ PLACE_CODES = {ANSWERED: 1} | {
 # a variable cannot have the name of a dimension
 RENAMED = {"front": "front_kind", "enclosure": "enclosure_proof"}
 KEPT = ("enclosure_", "hypervolume_")
-OWN = frozenset({DOMINATED, "joined", "exchange_rate", "enclosure", "hypervolume", "trial"})
 EQUAL_PLACES = 1e-9
 """What rounding leaves between equal objectives, relative."""
 BETTER_BY = 1e-6
@@ -36,11 +35,6 @@ COMPARED_AT_ONCE = 4_000_000
 
 Place = tuple[int, ...]
 Array = np.ndarray[Any, Any]
-
-
-def needs(name: str) -> bool:
-    """Tell whether a dataset of fronts needs a name for itself, which no axis can have then."""
-    return name in OWN or name.startswith((f"{FRONT}_", *KEPT))
 
 
 def joined(grid: GridLike, parts: Mapping[Place, xr.Dataset], goals: Mapping[str, bool]) -> xr.Dataset:

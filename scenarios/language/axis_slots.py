@@ -10,6 +10,22 @@ _OWN_NAMES = """objective bound gap status seconds elasticity binding limit fron
 certificate value slack choice variable metric"""
 RESERVED = frozenset(_OWN_NAMES.split())
 
+# and those that stand beside them, in every sweep and over fresh samples
+_BESIDE = """would_do chunks_done promise kept kept_low kept_high promised fresh_mean fresh_mean_low fresh_mean_high
+fresh_q05 fresh_q50 fresh_q95"""
+NO_AXIS = RESERVED | frozenset(_BESIDE.split())
+
+OF_FRONTS = frozenset({"dominated", "joined", "exchange_rate", "enclosure", "hypervolume", "trial"})
+"""Names that a dataset of fronts needs for itself, too."""
+BEGIN_OF_FRONTS = ("front_", "enclosure_", "hypervolume_")
+"""How others begin that it needs."""
+
+
+def fronts_need(name: str) -> bool:
+    """Tell whether a dataset of fronts needs a name for itself, which no axis can have then."""
+    return name in OF_FRONTS or name.startswith(BEGIN_OF_FRONTS)
+
+
 Slot = tuple[str, str]
 """An axis, and the path of one number or name that changes along it."""
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from scenarios import Problem, load
+import dse
+from scenarios import Problem, ScenarioError, load
 
 Problems, Only = Callable[..., tuple[Problem, ...]], Callable[..., Problem]
 
@@ -272,3 +273,54 @@ def test_axes_that_get_in_each_others_way(problems: Problems) -> None:
         "sweep.processors": "the dataset needs the name processors for itself",
         "sweep.ground.path": "limits.memory.min is swept by floor already",
     }
+
+
+def test_no_axis_has_a_name_that_its_dataset_needs(good: Mapping[str, Any]):
+    measured = {
+        "uncertain": {"bodies": {"uniform": [8e3, 1.2e4]}, "sampling": {"samples": 8}},
+        "objective": {"minimize": "energy", "measure": "mean"},
+    }
+    swept = {"q": {"path": "flops_per_pair", "values": [10, 20]}}
+    for more in ({}, measured):
+        there = {str(n) for n in dse.sweep(good | more | {"sweep": swept}).variables} - {"q"}
+        for name in there:
+            with pytest.raises(ScenarioError, match=f"the dataset needs the name {name} for itself"):
+                dse.load(good | more | {"sweep": {name: swept["q"]}})
+    assert {"would_do", "kept", "kept_low", "promised", "fresh_q05", "promise"} <= there
+
+
+@pytest.mark.parametrize("name", ["kept", "promised", "fresh_q05", "would_do"])
+def test_an_own_number_with_a_name_of_the_dataset_has_a_variable_of_its_own(
+    good: Mapping[str, Any], name: str
+):
+    asked = good | {
+        "uncertain": {"bodies": {"uniform": [8e3, 1.2e4]}, "sampling": {"samples": 8}},
+        "objective": {"minimize": "energy", "measure": "mean"},
+        "sweep": {"q": {"path": "flops_per_pair", "values": [10, 20]}},
+        "define": {name: "2 * energy"},
+    }
+    found = dse.sweep(asked)
+    assert found[f"metric.{name}"].values == pytest.approx(2 * found["energy"].values)
+
+
+@pytest.mark.parametrize("name", ["dominated", "joined", "enclosure", "enclosure_lower"])
+def test_an_own_number_of_a_front_has_a_variable_of_its_own(good: Mapping[str, Any], name: str):
+    goals = {"objective": {"minimize": ["time", "energy"]}, "define": {name: "2 * energy"}}
+    found = dse.front(good | goals, points=3)
+    assert found[f"metric.{name}"].values == pytest.approx(2 * found["energy"].values)
+
+
+@pytest.mark.parametrize("name", ["dominated", "hypervolume_of", "front_time"])
+def test_no_axis_of_fronts_has_a_name_that_fronts_need(good: Mapping[str, Any], name: str):
+    axis = {name: {"path": "flops_per_pair", "values": [10, 20]}}
+    assert dse.load(good | {"sweep": axis})
+    with pytest.raises(ScenarioError, match=f"the dataset needs the name {name} for itself"):
+        dse.load(good | {"sweep": axis, "objective": {"minimize": ["time", "energy"]}})
+
+
+def test_no_axis_has_the_name_of_a_number_by_processor():
+    axis = {"time_by_phase": {"path": "switch_time", "values": [0.1, 0.2]}}
+    phases = [{"name": "a", "flops": 1e9}, {"name": "b", "flops": 1e9, "bytes": 1e9}]
+    asked = {"model": "dvfs", "machine": "jetson-tk1-choi2016", "given": {"phases": phases}}
+    with pytest.raises(ScenarioError, match="the dataset needs the name time_by_phase for itself"):
+        dse.load(asked | {"objective": {"minimize": "energy"}, "sweep": axis})
