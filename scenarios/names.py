@@ -16,7 +16,7 @@ from scenarios.axes.axes import Target
 from scenarios.define.composed import NOT_NEGATIVE, definitions_of
 from scenarios.define.trees import names as named
 from scenarios.language import axis_slots
-from scenarios.language.axis_slots import NO_AXIS, Slot, fronts_need
+from scenarios.language.axis_slots import NO_AXIS, OF_FRESH, Slot, fronts_need
 from scenarios.language.errors import meant, shown
 from scenarios.language.reading import IN_LIST, Reader, distinct
 from scenarios.language.schema import Shape
@@ -173,8 +173,9 @@ def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
     family = any(axis.endswith(f"_by_{'_'.join(d)}") for d in along)
     goal = shape.objective
     fronts = goal is not None and len(goal.minimize or goal.maximize or ()) > 1
+    fresh = shape.uncertain is not None and axis in OF_FRESH
     taken = NO_AXIS | set(reader.metrics) | set(shape.decide) | dimensions
-    if axis in taken or family or (fronts and fronts_need(axis)):
+    if axis in taken or family or fresh or (fronts and fronts_need(axis)):
         wrong = f"the dataset needs the name {axis} for itself"
         reader.findings.add(f"sweep.{axis}", wrong, f'give the axis another name, such as "{axis}_axis"')
     elif not _AXIS_NAME.fullmatch(axis):

@@ -323,10 +323,10 @@ def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Arra
         return low, np.fmin(high, middle * np.exp(most.T) * (1 + 1e-12))
 
 
-def tighten(question: Question, where: Space) -> tuple[Array, Array] | None:
+def tighten(question: Question, where: Space, target: float = np.inf) -> tuple[Array, Array] | None:
     """Shrink the box of a question to what its limits leave (see ``tightened``); None: nothing is left, certainly."""
     one = replace(where, low=where.low[None], high=where.high[None])
-    low, high = (ends[0] for ends in tightened(question, one))
+    low, high = (ends[0] for ends in tightened(question, one, target=target))
     return None if np.any(low > high) else (low, high)
 
 

@@ -87,7 +87,7 @@ def test_formulas_are_no_latex() -> None:
 def test_every_file_on_the_page_about_the_scenario_language_loads(tmp_path: Path) -> None:
     """A block without a model is put over the first one, as the page says."""
     import scenarios
-    from scenarios.language.axis_slots import NO_AXIS, OF_FRONTS
+    from scenarios.language.axis_slots import NO_AXIS, OF_FRESH, OF_FRONTS
     from scenarios.language.schema import Decide, Front, Goal, KernelEntry, Searching, Shape, Sweep
     from scenarios.language.toml_text import to_toml
 
@@ -105,7 +105,7 @@ def test_every_file_on_the_page_about_the_scenario_language_loads(tmp_path: Path
     keys = {
         k for part in (Shape, KernelEntry, Decide, Front, Goal, Searching, Sweep) for k in part.model_fields
     }
-    assert not {k for k in keys | NO_AXIS | OF_FRONTS if not re.search(rf"\b{k}\b", page)}
+    assert not {k for k in keys | NO_AXIS | OF_FRESH | OF_FRONTS if not re.search(rf"\b{k}\b", page)}
 
 
 def test_pages_that_are_not_followed_here_are_followed_elsewhere() -> None:

@@ -62,7 +62,7 @@ def along(
 
     ``labels`` and ``names``: as of a ``Side``; ``metric``: what is compared (None: the objective that all share).
     """
-    whole = any(_counts(q, asked.path) for q in questions)
+    whole = any(_in_whole_numbers(q, asked.path) for q in questions)
     start = _searched_values(questions, asked)
     swept = [_on_axis(q, asked.path, start) for q in questions]
     grids = [scenarios.grid(q) for q in swept]
@@ -174,7 +174,7 @@ def _searched_values(questions: Sequence[Scenario], asked: Range) -> dict[str, A
     start, stop = found.get("start"), found.get("stop")
     if not (isinstance(start, int | float) and isinstance(stop, int | float)):
         return found
-    if not any(_counts(q, asked.path) for q in questions):
+    if not any(_in_whole_numbers(q, asked.path) for q in questions):
         return found
     space = np.linspace if found["spacing"] == "linear" else np.geomspace
     values = np.unique(np.round(space(start, stop, found["num"])))
@@ -185,7 +185,7 @@ def _searched_values(questions: Sequence[Scenario], asked: Range) -> dict[str, A
     return {"values": whole.tolist()}
 
 
-def _counts(q: Scenario, path: str) -> bool:
+def _in_whole_numbers(q: Scenario, path: str) -> bool:
     """Whether only whole values of a number mean anything: it counts something, or has a menu of its divisors."""
     name = path.removeprefix("given.")
     model = scenarios.grid(q).first.model

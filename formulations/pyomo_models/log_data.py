@@ -48,6 +48,10 @@ class Term:
             self.sign * other.sign, self.constant + other.constant, exponents, self.factors + other.factors
         )
 
+    def inverse(self) -> Term:
+        """One over a term without factors."""
+        return Term(self.sign, -self.constant, {name: -a for name, a in self.exponents.items()})
+
 
 @dataclass(frozen=True, slots=True)
 class LogVariable:

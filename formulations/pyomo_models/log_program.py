@@ -19,20 +19,23 @@ from dse.models.arithmetic import CannotTake, number
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.intervals import Interval
-from formulations.arithmetics.intervals import exp as interval_exp
 from formulations.arithmetics.operators import Operators
 from formulations.arithmetics.posynomial import NotPosynomial, Refused, refuses
 from formulations.problem import variable_of
 from formulations.pyomo_models.log_data import (
     GOAL,
-    LEAST_LOG,
-    Linear,
     LogProgram,
     LogRow,
     LogVariable,
     Swept,
     Term,
     within_reach,
+)
+from formulations.pyomo_models.log_ranges import (
+    certain_sign,
+    leading,
+    range_of_log,
+    range_of_terms,
 )
 from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
@@ -65,7 +68,7 @@ class _Builder:
         """Return the log variable that is log x, made where there is none yet."""
         key = tuple((t.sign, t.constant, *sorted(t.exponents.items()), repr(t.factors)) for t in x.terms)
         if key not in self.known:
-            name = self.add(*x.range_of_log())
+            name = self.add(*within_reach(*range_of_log(x.terms, self.box()), exact=self.exact))
             down = Term(1.0, 0.0, {name: -1.0})
             self.equations[name] = LogRow("", "", tuple(t.times(down) for t in x.terms), 1.0, True, name)
             self.known[key] = name
@@ -147,13 +150,13 @@ class Expression(Operators):
     @_yielding
     def __pow__(self, exponent: Any) -> Any:
         if isinstance(exponent, Expression):
-            if _certain_sign(self) != 1:
+            if certain_sign(self.terms, self.program.box()) != 1:
                 raise NotPosynomial("a decided power of what may be 0 or negative")
             return exp(exponent * log(self))
         e = number(exponent)
         if e.is_integer() and 0 <= e <= 2:
             return self.of(1.0) if e == 0 else self if e == 1 else self * self
-        sign = _certain_sign(self)
+        sign = certain_sign(self.terms, self.program.box())
         if sign == -1 and e.is_integer():
             return (-self) ** e * (-1.0) ** (e % 2)
         if sign is None and e.is_integer() and 0 < e <= MOST_FACTORS:
@@ -175,21 +178,10 @@ class Expression(Operators):
             return self
         if not self.terms:
             raise ZeroDivisionError("a model divides by zero or takes its logarithm")
-        name = self.program.logarithm(self)
-        return Expression(self.program, (Term(1.0, 0.0, {name: 1.0}),))
-
-    def range_of_log(self) -> tuple[float, float]:
-        """Bounds on the logarithm of the quantity over the program's box."""
-        box = self.program.box()
-        # the largest exponent is taken out, so that neither end overflows
-        shift = max(float(_exponent(t, box).hi) for t in self.terms)
-        shift_low = max(float(_exponent(t, box).lo) for t in self.terms)
-        high = _range_of_terms(self.terms, box, shift).hi
-        low = _range_of_terms(self.terms, box, shift_low).lo
-        # what may be 0 or negative has a logarithm down to that of the least float
-        least = math.log(low) + shift_low if low > 0 else LEAST_LOG
-        most = math.log(high) + shift if high > 0 else LEAST_LOG
-        return within_reach(least, most, exact=self.program.exact)
+        lead = leading(self.terms, self.program.box())
+        rest = self if lead is None else self * Expression(self.program, (lead.inverse(),))
+        name = Term(1.0, 0.0, {self.program.logarithm(rest): 1.0})
+        return Expression(self.program, (name if lead is None else name.times(lead),))
 
 
 def _collected(terms: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -206,29 +198,6 @@ def _collected(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     return (*plain, *rest)
 
 
-def _exponent(t: Term, box: Mapping[str, Interval]) -> Interval:
-    return _linear_range({"": t.constant, **t.exponents}, box)
-
-
-def _linear_range(form: Linear, box: Mapping[str, Interval]) -> Interval:
-    total = Interval.of(form.get("", 0.0))
-    for name, a in form.items():
-        if name:
-            total = total + box[name] * a
-    return total
-
-
-def _range_of_terms(terms: tuple[Term, ...], box: Mapping[str, Interval], shift: float) -> Interval:
-    """Range of the sum divided by exp(shift)."""
-    total = Interval.of(0.0)
-    for t in terms:
-        part = interval_exp(_exponent(t, box) - shift)
-        for form in t.factors:
-            part = part * _linear_range(form, box)
-        total = total + part * t.sign
-    return total
-
-
 @_yielding
 def log(x: Expression) -> Any:
     """Natural logarithm: linear in the log variables."""
@@ -239,21 +208,11 @@ def log(x: Expression) -> Any:
 @_yielding
 def exp(x: Expression) -> Any:
     """Exponential: a log variable that equals the expression."""
-    value = _range_of_terms(x.terms, x.program.box(), 0.0)
+    value = range_of_terms(x.terms, x.program.box())
     name = x.program.add(*within_reach(float(value.lo), float(value.hi), exact=x.program.exact))
     own = Term(-1.0, 0.0, {}, ({name: 1.0},))
     x.program.equations[name] = LogRow("", "", (*x.terms, own), 0.0, True, name)
     return Expression(x.program, (Term(1.0, 0.0, {name: 1.0}),))
-
-
-def _certain_sign(x: Expression) -> int | None:
-    """1 for what is positive, 0 for the number zero, -1 for what is negative; None where that is open."""
-    if not x.terms or all(t.sign > 0 and not t.factors for t in x.terms):
-        return 1 if x.terms else 0
-    if all(t.sign < 0 and not t.factors for t in x.terms):
-        return -1
-    value = _range_of_terms(x.terms, x.program.box(), 0.0)
-    return 1 if float(value.lo) > 0 else -1 if float(value.hi) < 0 else None
 
 
 def maximum(a: Any, b: Any) -> Expression | Refused:
@@ -264,7 +223,7 @@ def maximum(a: Any, b: Any) -> Expression | Refused:
     first = a if isinstance(a, Expression) else b
     program = first.program
     left, right = first.of(a), first.of(b)
-    known = _certain_sign(left), _certain_sign(right)
+    known = [certain_sign(side.terms, program.box()) for side in (left, right)]
     if known[0] is None or known[1] is None:
         return Refused("the larger of two quantities that may be negative")
     if min(known[0], known[1]) < 1:
@@ -372,10 +331,11 @@ def _goal_row(program: _Builder, objective: Expression, name: str, maximize: boo
 
     Return the row that keeps it above what is minimised, and whether it is not a logarithm.
     """
-    value = _range_of_terms(objective.terms, program.box(), 0.0)
+    value = range_of_terms(objective.terms, program.box())
     if float(value.lo) > 0:
         least = _not_refused(name, objective**-1.0) if maximize else objective
-        program.variables[GOAL] = LogVariable(GOAL, *least.range_of_log())
+        ends = within_reach(*range_of_log(least.terms, program.box()), exact=program.exact)
+        program.variables[GOAL] = LogVariable(GOAL, *ends)
         down = Term(1.0, 0.0, {GOAL: -1.0})
         return LogRow("", "", tuple(t.times(down) for t in least.terms), 1.0, own=GOAL), False
     signed = objective * (-1.0 if maximize else 1.0)

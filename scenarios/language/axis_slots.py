@@ -10,10 +10,13 @@ _OWN_NAMES = """objective bound gap status seconds elasticity binding limit fron
 certificate value slack choice variable metric"""
 RESERVED = frozenset(_OWN_NAMES.split())
 
-# and those that stand beside them, in every sweep and over fresh samples
-_BESIDE = """would_do chunks_done promise kept kept_low kept_high promised fresh_mean fresh_mean_low fresh_mean_high
-fresh_q05 fresh_q50 fresh_q95"""
-NO_AXIS = RESERVED | frozenset(_BESIDE.split())
+NO_AXIS = RESERVED | {"would_do", "chunks_done", "promise"}
+"""With what stands beside them, in every sweep."""
+
+_OF_FRESH = """kept kept_low kept_high promised fresh_mean fresh_mean_low fresh_mean_high fresh_q05 fresh_q50
+fresh_q95"""
+OF_FRESH = frozenset(_OF_FRESH.split())
+"""Names that answers to uncertain questions need, too."""
 
 OF_FRONTS = frozenset({"dominated", "joined", "exchange_rate", "enclosure", "hypervolume", "trial"})
 """Names that a dataset of fronts needs for itself, too."""

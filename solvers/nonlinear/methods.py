@@ -117,9 +117,10 @@ def _answered_by_scip(question: Question, tried: Sequence[Outcome]) -> Outcome:
     from solvers.nonlinear import interval, scip
 
     asked = evaluation.nearest(question)
-    near = scip.believed(asked, scip.solve(asked), [o.x for o in tried if o.x is not None])
-    known = near.x is not None and question.objectives
-    if not (known or near.status is Status.INFEASIBLE) or not any(map(any, boxes.space(question).ends)):
+    known = [o.x for o in tried if o.x is not None]
+    near = scip.believed(asked, scip.solve(asked, known=known), known)
+    met = near.x is not None and question.objectives
+    if not (met or near.status is Status.INFEASIBLE) or not any(map(any, boxes.space(question).ends)):
         return near
     found = interval.solve(question, work=SHORT_SEARCH, near=near)
     again = scip.believed(asked, near, () if found.x is None else [found.x])

@@ -14,7 +14,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,9 +41,16 @@ DESIGNS_BESIDE, BESIDE_FOLLOWED = 4096, 8
 """Designs that are scattered before a bound of SCIP is believed, and how many of them are followed downhill."""
 
 
-def solve(question: Question, *, seconds: float = 60.0, isolated: bool = True) -> Outcome:
+def solve(
+    question: Question,
+    *,
+    seconds: float = 60.0,
+    isolated: bool = True,
+    known: Sequence[Mapping[str, float]] = (),
+) -> Outcome:
     """Minimise the first objective with SCIP.
 
+    ``known``: designs; what interval arithmetic shows to be worse than the best of them is not searched.
     ``seconds``: of the processor, which SCIP may take; the child is killed long after. ``isolated``: solve in a child
     process (False: in this one, faster by the start of a process, but a stuck SCIP then cannot be stopped).
     The point is re-evaluated: where it breaks a limit by more than 1e-8, and where SCIP says "infeasible",
@@ -55,7 +62,14 @@ def solve(question: Question, *, seconds: float = 60.0, isolated: bool = True) -
         return Outcome(
             Status.ERROR, solver=SOLVER, message=f"SCIP is asked in logarithms, and {zero[0]} may be 0"
         )
-    kept = boxes.tighten(question, where)
+    best = _best(question, where, known)
+    kept = boxes.tighten(question, where, best)
+    if kept is None and best < math.inf:
+        return Outcome(
+            Status.ERROR,
+            solver=SOLVER,
+            message="SCIP is not asked: no part of the box is as good as what is known",
+        )
     if kept is None:
         text = "interval arithmetic: no part of the box can meet all limits"
         return Outcome(Status.INFEASIBLE, certificate=text, solver="interval arithmetic")
@@ -65,13 +79,26 @@ def solve(question: Question, *, seconds: float = 60.0, isolated: bool = True) -
     except NotPosynomial as refusal:
         return Outcome(Status.ERROR, solver=SOLVER, message=f"SCIP cannot be asked: {refusal}")
     word = _in_child(program, seconds) if isolated else run(program, seconds)
-    return heard(question, where, program, word)
+    return heard(question, where, program, word, best)
 
 
-def heard(question: Question, where: boxes.Space, program: LogProgram, word: dict[str, Any]) -> Outcome:
+def _best(question: Question, where: boxes.Space, known: Sequence[Mapping[str, float]]) -> float:
+    """What is minimised at the best of some designs; infinite where none meets all limits, or it is not positive."""
+    if not known or not question.objectives:
+        return math.inf
+    worst, goal = boxes.measured(question, np.array([[x[name] for name in where.names] for x in known]))
+    best = float(np.min(np.where((worst <= 1 + HOLDS) & ~np.isnan(goal), goal, np.inf)))
+    # boxes are cut by what is positive only
+    return best if best > 0 else math.inf
+
+
+def heard(
+    question: Question, where: boxes.Space, program: LogProgram, word: dict[str, Any], best: float = math.inf
+) -> Outcome:
     """Turn what SCIP said (see ``run``) into an outcome.
 
-    Its point is re-evaluated, its "infeasible" not believed.
+    Its point is re-evaluated, its "infeasible" not believed. ``best``: what is not searched is
+    worse than that.
     """
     if word.get("y") is None:
         return Outcome(Status.ERROR, solver=SOLVER, message=f"SCIP: {word['status']}")
@@ -91,6 +118,10 @@ def heard(question: Question, where: boxes.Space, program: LogProgram, word: dic
         return Outcome(Status.FEASIBLE, x, certificate="a design that meets all limits", solver=SOLVER)
     bound = None if word.get("bound") is None else program.objective(word["bound"])
     value = evaluation.to_minimise(question, goal[0])
+    if bound is not None and best < math.inf:
+        bound = question.sign * min(
+            question.sign * bound, question.sign * float(evaluation.to_minimise(question, best))
+        )
     closed = bound is not None and judgement.relative_gap(value, bound) <= question.gap
     text = f"bound of SCIP's branch and bound (status {word['status']}), floating point"
     found = Outcome(Status.OPTIMAL if closed else Status.FEASIBLE, x, bound, text, SOLVER)

@@ -64,6 +64,12 @@ def test_engineering_classic_is_proved_at_the_best_design_known(
     assert {n: found.variables[n] for n in design} == pytest.approx(design, rel=1e-4)
 
 
+def test_what_a_design_divides_by_is_positive_wherever_others_are_as_good():
+    dse.register(classics.SPRING)
+    # shear divides by coil - wire, which is negative only where designs are worse than one that is known
+    assert dse.solve(classics.asked("spring")).solver == "SCIP"
+
+
 @pytest.mark.parametrize(
     ("limit", "sense", "status", "best"),
     [

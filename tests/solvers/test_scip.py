@@ -171,7 +171,7 @@ def test_a_bound_that_a_known_design_disproves_is_not_believed(monkeypatch: pyte
     valleys = "log(x)**2 * (log(x) - 2)**2 + log(y)**2 * (log(y) - 2)**2 + 0.01 * log(x * y) + 2"
     question = defined({"x": WIDE, "y": WIDE}, valleys)
     expected = methods.unstructured(question)
-    monkeypatch.setattr(scip, "solve", lambda _: lying(2.5, {"x": 4.0, "y": 4.0}))
+    monkeypatch.setattr(scip, "solve", lambda _, known: lying(2.5, {"x": 4.0, "y": 4.0}))
     monkeypatch.setattr(methods, "SHORT_SEARCH", 20)
     found = methods.unstructured(question)
     assert found.bound != 2.5
