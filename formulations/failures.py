@@ -41,6 +41,15 @@ def in_words(question: Question, problem: Exception) -> str:
     return _divides(question) if isinstance(problem, ZeroDivisionError) else words
 
 
+def refuse_overflow(question: Question) -> None:
+    """Raise OverflowError where a number of a question in which nothing is decided overflows on the way to another."""
+    try:
+        with np.errstate(over="raise", divide="ignore", invalid="ignore", under="ignore"):
+            evaluation.metrics(evaluation.unraised(question), {})
+    except FloatingPointError as problem:
+        raise OverflowError(str(problem)) from None
+
+
 def infinite(question: Question) -> str:
     """Say of the first objective that it is infinite at a design, where only numbers can be compared."""
     name = question.objectives[0].name

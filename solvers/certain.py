@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import field, replace
@@ -332,10 +333,12 @@ def _why_not(question: Question, kept: _Kept) -> Why:
 
 
 def _evaluated_solution(question: Question) -> Solution:
-    """Nothing decided: the numbers, and whether every limit holds."""
+    """Nothing decided: the numbers, and whether every limit holds; OverflowError where they leave what floats hold."""
     solution = _solution_of(
         question, Outcome(Status.EVALUATED, {}, certificate="evaluated; nothing was decided")
     )
+    if not all(map(math.isfinite, solution.metrics.values())):
+        failures.refuse_overflow(question)
     broken = [name for name, state in solution.limits.items() if state.slack < -HOLDS]
     if not broken:
         return solution

@@ -49,6 +49,27 @@ def test_a_point_that_overflows_leaves_the_others_alone(
     assert told.startswith(f"the numbers of this point overflow: {name} = 1e+200")
 
 
+@pytest.mark.parametrize(("name", "far"), [("flops_per_pair", 1e300), ("processors", 1e308)])
+def test_a_product_that_overflows_is_no_answer(name: str, far: float):
+    given = {"bodies": 1e6, "flops_per_pair": 20, "processors": 8, "memory": 1e6} | {name: far}
+    asked = {"model": "nbody", "machine": "jaketown-printed", "given": given}
+    found = dse.solve(asked)
+    assert found.status == "error"
+    assert found.message.startswith(f"the numbers of this point overflow: {name} = {far:g}")
+    states = dse.sweep(swept(asked, f"given.{name}", [far, 1e4]), progress=False)["status"].values.tolist()
+    assert states[0] == 5
+    assert states[1] != 5
+
+
+@pytest.mark.parametrize("scenario", ["roofline_platform_node_power", "blocks_half_power"])
+def test_a_run_that_moves_bytes_without_end_is_refused(scenario: str):
+    asked = dse.load(scenario).model_dump(exclude_none=True, exclude_defaults=True)
+    given = {**asked["given"], "intensity": 0}
+    given.pop("bytes", None)
+    with pytest.raises(ScenarioError, match=r"given\.intensity: 0 is outside its domain"):
+        dse.solve({**asked, "given": given})
+
+
 def test_a_grid_of_nothing_else_is_answered_with_errors():
     found = dse.sweep(swept(NBODY, "given.bodies", [FAR, 1e201]), progress=False)
     assert found["status"].values.tolist() == [5, 5]
