@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from dse.quantities import plural
 from dse.system.arrays import Indices
 from formulations.tolerances import TIE
 from results.solution import Alternative, Solution, Status
@@ -58,14 +59,14 @@ def best_of(
     alternatives = _alternatives(asked, answered, why if changes is not None else None)
     best = _with_bound_of_all(question, best, [*answered[:number], best, *answered[number + 1 :]])
     status = best.status
-    told_of = f"{len(answered)} choices, each answered by itself"
+    told_of = f"{plural(len(answered), 'choice')}, each answered by itself"
     if status is Status.INFEASIBLE:
         return _without_design([q for _, q in asked], answered, alternatives, why)
     if status is Status.ERROR:
         named = ", ".join(f"{n} = {v}" for n, v in choice.items())
         text = f"none of {told_of}, is known to have a design; the message is that of {named}; {best.certificate}"
         return dataclasses.replace(best, status=status, alternatives=alternatives, certificate=text)
-    text = f"best of {told_of}; {best.certificate}"
+    text = f"best of {told_of}; {best.certificate}" if len(answered) > 1 else best.certificate
     if changes is not None and status is Status.OPTIMAL and question.objectives:
         others = [q for k, (_, q) in enumerate(asked) if k != number]
         listed = best.solver == ENUMERATION or not best.variables
@@ -131,7 +132,8 @@ def _without_design(
 ) -> Solution:
     """Say that no choice has a design, and which limits conflict under every one of them."""
     proofs = tuple(dict.fromkeys(s.certificate for s in answered if s.certificate))
-    texts = [f"none of {len(asked)} choices, each answered by itself, has a design", *proofs[:MENTIONED]]
+    none = f"none of {len(asked)} choices, each answered by itself, has a design"
+    texts = [*([none] if len(asked) > 1 else ()), *proofs[:MENTIONED]]
     first = answered[0]
     limits = {n: state for q in reversed(asked) for n, state in judgement.asked_limits(q).items()}
     if why is None:
