@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -17,8 +18,20 @@ from solvers import boxes
 from solvers.boxes import Space, space, tighten
 
 
-def outside(near: Space, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
-    """Go through boxes that cover a box but for what lies within a space; a side may have one value only."""
+class Within(Protocol):
+    """What has ends for every variable."""
+
+    @property
+    def low(self) -> Array:
+        """The lower ends."""
+
+    @property
+    def high(self) -> Array:
+        """The upper ends."""
+
+
+def outside(near: Within, low: Array, high: Array) -> Iterator[tuple[Array, Array]]:
+    """Go through boxes that cover a box but for what lies within ends nearer by; a side may have one value only."""
     low, high = low.copy(), high.copy()
     for j in range(low.size):
         if low[j] < near.low[j]:

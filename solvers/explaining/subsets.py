@@ -33,7 +33,8 @@ from solvers.explaining import hopeless, least_values, wider
 from solvers.explaining.known_designs import Known, broken, not_allowed, why_listed
 from solvers.geometric import cases
 from solvers.geometric.programs import branch, relaxed_limits
-from solvers.linear import milp_conflicts, program_boxes
+from solvers.linear import milp_conflicts
+from solvers.linear.boxes import program_boxes
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
     CANNOT_HOLD,
@@ -220,6 +221,8 @@ def _others_feasibility(question: Question, free: Collection[str], learn: Callab
         known = _by_rows(problem)
     # geometric programs may go on for long where a short search over them has not ended: intervals come before
     last = problem is not None and problem.rows is not None and problem.program is None
+    # nor are programs sooner where only what is set free can be divided
+    last |= not designs.free(question)
     if known == NOT_KNOWN and not last:
         known = _by_structure_alone(asked, problem)
     if known != NOT_KNOWN:

@@ -19,7 +19,7 @@ from solvers.designs import Grid
 from solvers.geometric import structured
 from solvers.geometric.points import best_cases
 from solvers.geometric.programs import branch, nudges, ties
-from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
+from solvers.geometric.programs.optima import CASE_TIED
 from solvers.geometric.structured import Optimum, Searched
 from solvers.judgement import Judged
 from solvers.mechanisms import parts
@@ -152,7 +152,7 @@ def _winning_case(question: Question, searches: Sequence[Searched], ties: bool) 
     outer = {n: [one.beyond[n] for one in those if n in one.beyond] for n in names}
     return Optimum(
         outcome,
-        _ranges_over_cases(equal, x),
+        parts.ranges_over(equal, x),
         places,
         beyond={n: (min(a for a, _ in ends), max(b for _, b in ends)) for n, ends in outer.items()},
         settled=all(one.settled or _comes_first(judged[which], one.floors) for one in those),
@@ -164,7 +164,7 @@ def _comes_first(handed_out: Judged, floors: Mapping[str, float]) -> bool:
     values = {**handed_out.x, **handed_out.at}
     for name, least in floors.items():
         value = float(values[name])
-        if abs(least - value) > EQUAL_DESIGNS * value:
+        if abs(least - value) > parts.EQUAL_DESIGNS * value:
             return least > value
     return bool(floors)
 
@@ -174,19 +174,6 @@ def _lost(s: Searched) -> Optimum:
     bound, goal = np.inf if s.part is None else s.part.found.bound.min(initial=np.inf), s.problem.goal
     known = float(goal.to_user(bound)) if goal is not None and math.isfinite(bound) else None
     return Optimum(Outcome(s.status, bound=known))
-
-
-def _ranges_over_cases(
-    tied: Sequence[tuple[Mapping[str, tuple[float, float]], Mapping[str, float]]], x: Mapping[str, float]
-) -> dict[str, tuple[float, float]]:
-    """Lowest and highest optimal value of what is not unique, over the ranges and designs of cases equally good."""
-    found: dict[str, tuple[float, float]] = {}
-    for n in x:
-        ends = [ranges.get(n, (float(there[n]), float(there[n]))) for ranges, there in tied]
-        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
-        if high > low * (1 + EQUAL_DESIGNS):
-            found[n] = (low, high)
-    return found
 
 
 def _is_closed(question: Question, outcome: Outcome) -> bool:

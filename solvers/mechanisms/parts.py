@@ -6,7 +6,7 @@ What the bounds of all parts prove, and which parts are as good: of one question
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from results.solution import Status
 from scenarios.question import Question
 from solvers import designs
 
+EQUAL_DESIGNS = 1e-6
+"""Of each number: designs of two parts that differ by no more are one design."""
 OPEN = np.finfo(float).max
 WITHOUT_DESIGN = {Status.UNBOUNDED: -np.inf, Status.ERROR: OPEN, Status.INFEASIBLE: np.inf}
 """The values of parts that have no best design: what has no end wins, what has no design loses."""
@@ -40,3 +42,19 @@ def bound_of_all(possible: Bools, bounds: Array) -> Array:
 def tied(values: Array, within: float) -> Bools:
     """Tell which parts have a design that is as good as the best; ``within``: a part of its value."""
     return np.asarray((np.abs(values) < OPEN) & (values <= designs.as_good_as(values.min(axis=0), within)))
+
+
+def ranges_over(
+    every: Sequence[tuple[Mapping[str, tuple[float, float]], Mapping[str, float]]], x: Mapping[str, float]
+) -> dict[str, tuple[float, float]]:
+    """Return the lowest and highest optimal value of what is not unique, over parts that are as good.
+
+    ``every``: the ranges and the design of each. ``x``: the design that is handed out.
+    """
+    found: dict[str, tuple[float, float]] = {}
+    for n in x:
+        ends = [ranges.get(n, (float(there[n]), float(there[n]))) for ranges, there in every]
+        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
+        if high > low * (1 + EQUAL_DESIGNS):
+            found[n] = (low, high)
+    return found

@@ -40,7 +40,7 @@ def unstructured(question: Question, every: Grid | None = None) -> Outcome:
         return enumeration.optimum(question, every)
     if found is not None:
         return found
-    from solvers.linear import program_boxes
+    from solvers.linear.boxes import program_boxes
     from solvers.nonlinear import interval
 
     # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not

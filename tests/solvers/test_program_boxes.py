@@ -18,7 +18,8 @@ from formulations.programs.program import program
 from results.solution import Status
 from scenarios.question import Question
 from solvers.answer import answer
-from solvers.linear import program_boxes
+from solvers.linear.boxes import program_boxes
+from solvers.linear.boxes import split as splits
 
 PARTITION: dict[str, Any] = {
     "model": "partition",
@@ -100,7 +101,7 @@ def _fixed(question: Question, at: dict[str, float]) -> Question:
     return replace(question, given={**question.given, **at}, decide=rest)
 
 
-SPLITS = {kind: program_boxes._split(_question(source)) for kind, source in QUESTIONS.items()}
+SPLITS = {kind: splits.split(_question(source)) for kind, source in QUESTIONS.items()}
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)

@@ -19,11 +19,12 @@ from scenarios.question import Question
 from solvers import designs
 from solvers.geometric.points.geometric_answers import CONFLICT, Answers, asked, judge_designs
 from solvers.geometric.programs.geometric_conflicts import Oracle, first_minimal
-from solvers.geometric.programs.optima import CASE_TIED, EQUAL_DESIGNS
+from solvers.geometric.programs.optima import CASE_TIED
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.judgement import Judged
 from solvers.mechanisms import parts
 from solvers.mechanisms.conflicts import common_conflicts
+from solvers.mechanisms.parts import EQUAL_DESIGNS
 
 
 def best_case(cases: Sequence[Batch], each: Sequence[Answers], solve: Solver) -> Answers:

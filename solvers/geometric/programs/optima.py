@@ -30,8 +30,6 @@ STRAINED = 1e3
 INTERIOR_AT_LEAST = 1e-8
 CASE_TIED = 4e-9
 """Of the objective: cases of a maximum that differ by no more are tied, each being within TIE of its own optimum."""
-EQUAL_DESIGNS = 1e-6
-"""Of each number: designs of two cases that differ by no more are one design."""
 
 
 @dataclass(frozen=True, slots=True)

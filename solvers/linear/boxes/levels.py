@@ -1,7 +1,8 @@
 """Between what the factors of limits on products lie: limits A B <= 1 on two ratios of affine forms.
 
 With a level t such a limit is A t <= 1 and B <= t (``formulations.programs.program.limits``), and a program has it.
-Branch and bound over levels finds the optimum (``solvers.linear.program_boxes``): a budget of energy times time, say.
+Branch and bound over levels finds the optimum (``solvers.linear.boxes.program_boxes``): a budget of energy times time,
+say.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Programs whose coefficients depend on a few more numbers, searched over boxes of these."""
