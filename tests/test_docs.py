@@ -64,6 +64,19 @@ def test_the_page_can_be_followed_and_prints_what_it_shows(page: Path, empty: Pa
     follow(shortened(text) if page.name == "README.md" else text)
 
 
+def test_the_page_of_a_fit_says_which_intervals_hold_the_numbers_that_made_its_file() -> None:
+    text = (ROOT / "docs" / "my_measurements.md").read_text(encoding="utf-8")
+    made = re.search(r"seconds = (\S+) \+ (\S+) \* m \* n \* k \+ (\S+) \*", text)
+    rows = re.findall(r"(?m)^(launch|work|traffic) +\S+ +(\S+) to (\S+)$", text)
+    said = re.search(
+        r"The intervals of (.*?) contain the numbers that made the file; that of (.*?) begins", text
+    )
+    assert made is not None
+    assert said is not None
+    for (name, low, high), value in zip(rows, map(float, made.groups()), strict=True):
+        assert f"`{name}`" in said[1 if float(low) <= value <= float(high) else 2]
+
+
 def test_tutorials_write_files_of_their_own() -> None:
     """Followed in one folder, none finds a scenario or a store of another one."""
     tutorials = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "questions").glob("*.md"))]

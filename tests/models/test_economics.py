@@ -213,6 +213,12 @@ def test_the_page_lists_every_grid():
         assert f"| `{name}` | {intensity * 3.6e9:g} |" in page
 
 
+def test_the_page_names_every_model_that_has_totals():
+    page = (Path(__file__).parents[2] / "docs" / "cost_and_carbon.md").read_text(encoding="utf-8")
+    beginning = page.partition("## Inputs")[0]
+    assert not [m.name for m in models.every() if quantities(m) and f"`{m.name}`" not in beginning]
+
+
 def test_grids_are_as_acts_files_have_them():
     printed = {
         name: float(text.split()[0]) / 3.6e9

@@ -210,6 +210,9 @@ def test_money_is_spent_once(system: System):
     # silicon: 8e-19 USD for each hertz and transistor
     chips = system({"machine.silicon_cost": 8e-19, "machine.transistors.core": 1e9, "machine.count.die": 4.0})
     assert chips["cost_hardware"] == pytest.approx(4 * 8e-19 * 1e9 * 1e9)
+    # what a die is said to have besides is no part of (26)
+    stated = {"machine.silicon_cost": 8e-19, "machine.transistors.core": 1e9, "machine.transistors.die": 1e11}
+    assert system(stated)["cost_hardware"] == pytest.approx(8e-19 * 1e9 * 1e9)
 
 
 def test_cells_of_the_tables_that_are_in_doubt_say_so():

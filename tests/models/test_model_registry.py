@@ -1,5 +1,6 @@
 """Models by name, and what a declaration must hold."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -140,3 +141,40 @@ def test_asking_for_names_imports_nothing_heavy():
     code += "print([m for m in ('numpy', 'pint', 'pydantic', 'pyomo', 'xarray') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_a_page_is_read_without_the_code(name: str):
+    """What it needs stands on it; a module of the program is no place to send a reader to."""
+    assert not re.search(r"\bdse\.\w+\.\w+", page(models.get(name)))
+
+
+@pytest.mark.parametrize(
+    "name", ["nbody", "matmul", "strassen", "lu", "fft", "matmul_two_level", "nbody_two_level"]
+)
+def test_the_page_of_a_distributed_model_says_what_a_network_costs(name: str):
+    text = page(models.get(name))
+    assert "h = (d/4) p^(1/d)" in text
+    assert "h = 2 log_a p" in text
+    assert "fat tree    h W and h S in the energy, W and h S in the time" in text
+    assert "``hops``" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("transformer_training", "P      = M/t β + α + A(t, M)/2,  or M/t β + α with sequence parallelism"),
+        ("transformer_training", "logits = 3 times a product b s x V/t x h, and 26 values moved"),
+        ("transformer_training", "2048   2     0.99    1.344    0.975    0.855"),
+        ("transformer_training", "w = h (2 a d/t + z) + 2 h f/t, or 3 h f/t where gated"),
+        ("transformer_inference", "launch_time + max(W τf/ηf, Q τm/ηm, (W εf + Q εm) k/Δπ)"),
+        ("transformer_inference", "queries, keys, values   m x (a d/t + z) x h"),
+        ("transformer_inference", "halving and doubling   log₂t α + (t - 1)/t n β"),
+        ("transformer_inference", "E = D/(B O) C_flops + N (C_bytes + C_links) + n π1 T"),
+        ("transformer_inference", "bw (L/P (w + 2 h/t) + V h/t)"),
+        ("exabounds", "n_core: transistors of one core, the metric ``transistors_per_core``"),
+        ("partition", "transfer between regions whose shares differ costs one latency"),
+    ],
+)
+def test_a_page_has_the_formulas_by_which_its_numbers_are_computed(name: str, printed: str):
+    assert printed in page(models.get(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from typing import Any
 
 import oracle_serving as oracle
@@ -11,6 +12,7 @@ import pytest
 
 import dse
 from dse import machines, models
+from dse.models.described.pages import page
 from dse.models.transformers.transformer_inference import wait_probability
 from scenarios import ScenarioError
 
@@ -79,6 +81,19 @@ def test_the_probability_to_wait_is_erlangs_or_a_little_more(places: int) -> Non
             assert -3e-4 <= ours / exact - 1 <= (0.006 if places >= 16 else 0.06), (places, used)
         else:
             assert ours < 1e-11
+
+
+def test_the_page_says_by_how_much_the_probability_to_wait_is_too_large() -> None:
+    """Where next to nobody waits for one place, which has the most, and from 16 on."""
+    said = re.search(
+        r"at most\s([\d.]+) % for one place.*?by ([\d.]+) % from 16", page(models.get(MODEL)), re.DOTALL
+    )
+    assert said is not None
+    for places, most in ((1, float(said[1])), (16, float(said[2]))):
+        for used in (1e-6, 1e-3, 0.1, 0.5, 0.9):
+            exact, ours = erlang(places, used * places), float(wait_probability(float(places), 1 - used))
+            assert exact < 1e-12 or 100 * (ours / exact - 1) <= most, (places, used)
+    assert float(said[1]) <= 9.0
 
 
 def test_memory_of_a_published_shape_by_hand() -> None:

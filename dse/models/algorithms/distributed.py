@@ -7,7 +7,7 @@ overlaps, and memory and leakage draw power during the run:
     E = p (γe F + βe W + αe S + δe M T + εe T)                  (2)
 
 A machine may state its network (``torus_dimensions`` or ``fat_tree_arity``); words and messages then go over h links,
-by ``dse.models.platforms.network``, and cost h times as much.
+as said below.
 
 An algorithm is given by its counts and the limits within which they are valid; constant factors are left out, as in
 the paper.
@@ -25,7 +25,7 @@ from dse.models.shared.totals import totals
 from dse.quantities import Quantity
 
 SOURCE = "Demmel et al. 2013"
-COST_MODEL = __doc__ or ""
+COST_MODEL = f"{__doc__}\n{network.PAGE}"
 
 MAX_MESSAGE = Quantity(
     "max_message",

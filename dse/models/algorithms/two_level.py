@@ -26,6 +26,7 @@ from dse.models.platforms import network
 from dse.models.shared.sums import held, sum_of
 from dse.quantities import Quantity
 
+NOTES = f"{__doc__}\n{network.PAGE}"
 SOURCE = "Demmel et al. 2013, Figure 2 and (12), (17) corrected"
 
 _BY_NAME = {q.name: q for q in d.MACHINE}
@@ -252,7 +253,7 @@ MATMUL_TWO_LEVEL = Model(
     sums=SUMS,
     work=d.WORK,
     hardware=HARDWARE,
-    notes=__doc__ or "",
+    notes=NOTES,
 )
 NBODY_TWO_LEVEL = Model(
     name="nbody_two_level",
@@ -268,5 +269,5 @@ NBODY_TWO_LEVEL = Model(
     sums=SUMS,
     work=d.WORK,
     hardware=HARDWARE,
-    notes=__doc__ or "",
+    notes=NOTES,
 )

@@ -1,10 +1,13 @@
 """What the system costs (25), (26), corrected: hardware bottom up, design once, energy, spares for what fails.
 
-    hardware_0 = K_pkg,0 + K_Si f_0 n_xpc                                      (26)
+    hardware_0 = K_pkg,0 + K_Si f_0 n_core                                     (26)
     hardware_i = K_pkg,i + n_i hardware_{i-1}                                  (25)
     cost       = hardware_7 + K_supply P_7 + Σ K_NRE,i + energy + spares
     energy     = K_pwr K_cool (peak share P_7 + idle share P_idle) lifetime
     spares     = Σ N_i λ_i hardware_i lifetime
+
+n_core: transistors of one core, the metric ``transistors_per_core``; (26) prints n_xpc, which Tables 3 and 4 call
+those of a die. ``transistors.die`` counts for areas and densities only.
 
 (25) as printed counts energy again at every level, from the power of one unit of the level below, and
 leaves the power of the top level out; and its n_i $_{i-1} multiplies the cost of design by the number of

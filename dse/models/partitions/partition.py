@@ -20,8 +20,8 @@ the map taking what is left; a region that is not divisible goes as a whole (sha
 
 Beyond the paper, regions may pass data to each other. The part of a transfer of D bytes that is needed on another
 processor crosses the link: D ½ Σ_p |share_from,p - share_to,p| (bytes shares of independent regions), and each
-transfer between regions that are not on the same processors costs one latency, also one of 0 bytes: a message. The
-link is shared, one transfer after another; its time is one more term of T ("overlapped") or comes on top ("serial").
+transfer between regions whose shares differ costs one latency, also one of 0 bytes: a message. The link is shared,
+one transfer after another; its time is one more term of T ("overlapped") or comes on top ("serial").
 
 ``links`` gives pairs of processors links of their own; pairs without one share the link above. With three or more
 processors one end of each transfer must then be a whole region. If it is on p, the part that q needs uses the link of
@@ -35,12 +35,12 @@ all regions that it gets a transfer from have ended and their data have arrived 
     free_p    = begin_r,p + T_r,p,   end_r = max over p of free_p,   T = max over r of end_r
 
 T_r,p is (15) for the part of region r on p: flops and bytes overlap within a region, not among regions. A transfer
-starts when its region has ended and its link has carried those before it, so ``link_overlap`` is not used; a link takes
-transfers in the order of the regions that wait for them.
-The order is given: to compare orders, list the regions in each of them.
+starts when its region has ended and its link has carried those before it, so ``link_overlap`` is not used; a link
+takes transfers in the order of the regions that wait for them. The order is given: to compare orders, list the
+regions in each of them.
 
-``unused = "off"``: processors without any work are switched off and draw nothing. ``period``: the run repeats; its work
-must end within the period, and until that ends each processor that is on draws its ``idle_power``. With both,
+``unused = "off"``: processors without any work are switched off and draw nothing. ``period``: the run repeats; its
+work must end within the period, and until that ends each processor that is on draws its ``idle_power``. With both,
 
     E_static + E_idle = Σ over p that are on: π1_p T + idle_p (period - T)
 

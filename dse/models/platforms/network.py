@@ -3,26 +3,28 @@
 Demmel et al. charge every word and message one link, however many processors there are; so does dse unless the
 machine states one of these (p: processors, or nodes of the models with two levels):
 
-- ``torus_dimensions`` d: a torus of d dimensions with the same number of processors along each. Uniform
-  traffic goes
+    torus_dimensions d    h = (d/4) p^(1/d)    a torus of d dimensions
+    fat_tree_arity a      h = 2 log_a p        a fat tree whose switches have a children each
 
-      h = (d/4) p^(1/d)
+Words that each processor sends and its messages (of nodes: theirs) count in the formulas above as
 
-  links on average (Dally and Towles 2004, chapter 5: d k/4 with k = p^(1/d) along each, k even). Every processor
-  passes on what others send, p W h words over the links of p processors, so h is a factor of the time and the
-  energy of words and of messages. It is a monomial: a geometric program stays one. Below p = (4/d)^d, which is at
-  most 4, it is less than 1.
-- ``fat_tree_arity`` a: a fat tree whose switches have a children each (Leiserson 1985; Petrini and Vanneschi 1997,
-  a-ary n-trees). Most traffic goes by the root,
+    torus       h W and h S in time and energy
+    fat tree    h W and h S in the energy, W and h S in the time
 
-      h = 2 log_a p
+The metrics of words and messages go on counting what is sent; one more metric, ``hops``, is h.
 
-  links up and down. Links get fatter towards the root, so that the time of words stays what it is; h is a factor
-  of the time of messages and of the energy of both. The logarithm is not a monomial: with the processors decided, the
-  question is not a geometric program.
+A torus has the same number of processors along each dimension, and h is the average of uniform traffic (Dally and
+Towles 2004, chapter 5: d k/4 with k = p^(1/d) along each, k even). Every processor passes on what others send, p W h
+words over the links of p processors, so h is a factor of the time and the energy of words and of messages. It is a
+monomial: a geometric program stays one. Below p = (4/d)^d, which is at most 4, it is less than 1.
 
-The metrics ``words`` and ``messages`` count what is sent, ``hops`` is h. A network that adds other traffic or has
-shorter ways is stated by a definition of ``machine.time_per_word`` and the like.
+In a fat tree (Leiserson 1985; Petrini and Vanneschi 1997, a-ary n-trees) most traffic goes by the root, up and down.
+Links get fatter towards the root, so that the time of words stays what it is; h is a factor of the time of messages
+and of the energy of both. The logarithm is not a monomial: with the processors decided, the question is not a
+geometric program.
+
+A network that adds other traffic or has shorter ways is stated by a definition of ``machine.time_per_word`` and the
+like.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from dse.models.shared.sums import Sum, Term
 from dse.quantities import Quantity
 from dse.system.records import dataclass
 
+PAGE = f"## A network\n\n{__doc__}"
 SOURCE = "our addition to Demmel et al. 2013; Dally and Towles 2004, chapter 5"
 TORUS = Quantity(
     "torus_dimensions",

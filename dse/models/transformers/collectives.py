@@ -1,15 +1,16 @@
 """Times of collectives among processors that share a decoder: two algorithms, each where it is the faster one.
 
-n bytes, t processors, a message takes α and a byte β. A reduce-scatter gives each processor the sum of its part, an
-all-gather gives all parts to each, an all-reduce is one after the other and takes twice as long.
+n bytes, t processors, a message takes α and a byte β (the machine's time of a message, and of a word over its bytes;
+between processors of a node those called ``core_…`` where they are stated). A reduce-scatter gives each processor the
+sum of its part, an all-gather gives all parts to each, an all-reduce is one after the other and takes twice as long.
 
-    halving and doubling   log₂t α + (t - 1)/t n β                       Thakur, Rabenseifner and Gropp 2005
-    ring                   (t - 1) (α + n/t β)                           Patarasuk and Yuan 2009
+    halving and doubling   log₂t α + (t - 1)/t n β        Thakur, Rabenseifner and Gropp 2005
+    ring                   (t - 1) (α + n/t β)            Patarasuk and Yuan 2009
 
 Both move the same bytes. Halving has fewer messages, but its partners are at all distances, so it needs processors
-that are linked all to all: ``transformer_inference`` takes it, whose replicas lie within a node and whose messages are
-short. A ring needs links between neighbours only, and of t processors, g of them in each node, just one link in each
-node is a slow one. ``transformer_training`` takes it in two levels, first within nodes, then among them:
+that are linked all to all: ``transformer_inference`` takes it, whose replicas lie within a node and whose messages
+are short. A ring needs links between neighbours only, and of t processors, g of them in each node, just one link in
+each node is a slow one. ``transformer_training`` takes it in two levels, first within nodes, then among them:
 
     (g - 1) (αl + n/g βl) + (t/g - 1) (αn + n/t βn)
 
@@ -21,6 +22,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dse.models.arithmetic import log2
+
+PAGE = f"## Messages\n\n{__doc__}"
 
 
 class Link(NamedTuple):

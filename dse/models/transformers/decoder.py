@@ -11,7 +11,10 @@ is gated. Its weights are
 and the vocabulary of V words has V h for the words and V h more for the head, unless the two are tied.
 
 Devices that share a layer, t of them, have a/t of its heads and f/t of its MLP each, so t divides a. Of the heads of
-keys and values a device has k/t where t divides k, and a copy of one of them where k divides t; k divides a.
+keys and values a device has k/t where t divides k, and a copy of one of them where k divides t; k divides a. So a
+device has z = 2 d max(k/t, 1) keys and values of a token (2 d a/t where kv_heads is not stated), and of the matrices
+
+    w = h (2 a d/t + z) + 2 h f/t, or 3 h f/t where gated
 
 A product of an m x k by a k x n matrix has 2 m n k flops.
 """
@@ -25,6 +28,7 @@ from dse.models.model import ModelLimit
 from dse.quantities import Quantity
 from dse.system.records import dataclass
 
+PAGE = f"## The decoder\n\n{__doc__}"
 SOURCE = "decoder transformer"
 OURS = "our addition"
 LARGEST_COUNT = 1e12

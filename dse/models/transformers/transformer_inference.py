@@ -2,24 +2,39 @@
 
 A *replica* is t P processors of a node (one, where the machine does not state its links): each layer is shared by t
 of them (tensor parallelism, two all-reduces a layer), and P stages have L/P layers each. It works on B sequences at
-the same time, B/P in each stage. What an operator takes is in ``dse.models.transformers.transformer_operators``;
-l(step) is the time of a layer, e(step) of the head, s(step) of a message to the next stage.
+the same time, B/P in each stage. l is the time of a layer's operators and messages, e of the head, s of a message to
+the next stage, as said below.
 
-    reading a prompt      Tp = L l + e + (P - 1) s              S rows, (S + 1)/2 keys each
-    a step of all B       Td = L l + P e + (P - 1) s            B/P rows, S + O/2 keys each
-    in a full batch       TPOT = Td + (B/O) (L l + P e + (P - 1) s)/P,    the second part for the prompts of others
+    reading a prompt    Tp = L l + e + (P - 1) s      b = 1, q = S, n = (S + 1)/2, caches of S
+    a step of all B     Td = L l + P e + (P - 1) s    b = B/P, q = 1, n = S + O/2, caches of n
+    in a full batch     TPOT = Td + (B/O) (L l + P e + (P - 1) s)/P, the latter of a prompt
 
-Stages take turns in slots as long as the last stage's, which has the head. Each sequence holds a place for O TPOT,
-in which its replica reads B prompts and makes O steps: R replicas have c = R B places and serve at most
-c/(O TPOT) requests per second. Chunks of prompts, batches that are not full and machines that only read or only
-generate (disaggregation) are not in the model.
+with b sequences of q new tokens, n keys for each (S for a prompt where attention is separate), caches of so many
+tokens each. The second part of TPOT is for the prompts of others. Stages take turns in slots as long as the last
+stage's, which has the head. Each sequence holds a place for O TPOT, in which its replica reads B prompts and makes O
+steps: R replicas have c = R B places and serve at most c/(O TPOT) requests per second. Chunks of prompts, batches
+that are not full and machines that only read or only generate (disaggregation) are not in the model.
 
 **Memory** of the fullest processor: its share of the weights (stages with the embedding or the head hold V h more),
 the caches of all B sequences at their full length, S + O tokens and at most a page less one token more, and the
-activations of one prompt, S (2 h + (matrices) f/t) ba. All of it fits ``memory_share`` of the capacity.
+activations of one prompt. All of it fits ``memory_share`` of the capacity.
 
-**Energy.** Flops, bytes and data on links have the machine's energies; all processors draw constant power
-all the time. Flops are those of the tokens that are served. If fewer requests arrive than could be served, bytes
+    weights        bw (L/P (w + 2 h/t) + V h/t)
+    cache          bc B (S + O + page - 1) L/P z
+    activations    ba S (2 h + 2 f/t), with 3 f/t where gated
+
+with a processor's weights w of a layer's matrices and its keys and values z of a token, as said of the decoder below,
+and 2 V h/t where P = 1 and the head has weights of its own.
+
+**Energy.** Flops, bytes and data on links have the machine's energies; all n = R t P processors draw constant power
+all the time. For each place once, a replica reads B prompts and makes O steps. With l, e and s now the energies of
+one processor for a layer, the head and a message, that is
+
+    C = t (B (L l + e + (P - 1) s of a prompt) + O P (L l + e + (P - 1) s of a step))
+    E = D/(B O) C_flops + N (C_bytes + C_links) + n π1 T
+    N = R T/(O TPOT),   T = D TPOT/(B R), or D/(λ O) where a rate of requests is given
+
+Flops are those of the tokens that are served. If fewer requests arrive than could be served, bytes
 and messages are counted as if replicas ran steps with full batches all the time. This is an estimate, not a
 bound: steps of smaller batches move fewer bytes each, but follow each other faster.
 
@@ -28,12 +43,13 @@ O TPOT on average: M/M/c with the load ρ = λ O TPOT and its share u = ρ/c of 
 is replaced by its upper bound by Janssen, van Leeuwaarden and Zwart (Operations Research 59, 2011, theorem 2), which
 refines square-root staffing c = ρ + β √ρ:
 
-    α = 1/(u + (1 - u)(√c Φ(x)/φ(x) + 2/3)),   x² = -2 c (1 - u + log u),     mean wait = α O TPOT/(c - ρ)
+    α = 1/(u + (1 - u)(√c Φ(x)/φ(x) + 2/3)),   x² = -2 c (1 - u + log u)
+    mean wait Tw = α O TPOT/(c - ρ)
 
-with Φ(x) = 1/(1 + exp(-1.5976 x - 0.07056 x³)), within 0.00014. Beside Erlang's formula α is too large by at most 6 %
-for one place and 0.6 % from 16 places on. As a picture of serving it is an approximation: the length of requests
-varies otherwise than exponentially, replicas have queues of their own, and a place is faster in a batch that is
-not full.
+with Φ(x) = 1/(1 + exp(-1.5976 x - 0.07056 x³)), within 0.00015. Beside Erlang's formula α is too large by at most
+8.5 % for one place, where next to nobody waits (6 % from a load of 0.1 on), and by 0.6 % from 16 places on. As a
+picture of serving it is an approximation: the length of requests varies otherwise than exponentially, replicas have
+queues of their own, and a place is faster in a batch that is not full.
 
 **Evidence.** Whole layers were measured on A100 only, with a batch of 8, up to 3072 tokens and four processors:
 ``dse reproduce llmcompass`` shows by how much operators and layers are missed. ``checked`` says of each answer
@@ -55,8 +71,10 @@ from dse.models.arithmetic import divides, exp, log, maximum, per, reaches
 from dse.models.model import Model
 from dse.models.shared.sums import held
 from dse.models.shared.totals import totals
+from dse.models.transformers import collectives
+from dse.models.transformers import transformer_operators as operators
 from dse.models.transformers.collectives import linked
-from dse.models.transformers.decoder import Decoder, decoder
+from dse.models.transformers.decoder import PAGE, Decoder, decoder
 from dse.models.transformers.transformer_inference_quantities import (
     INPUTS,
     LIMITS,
@@ -232,7 +250,7 @@ TRANSFORMER_INFERENCE = Model(
     metrics=METRICS,
     limits=LIMITS,
     equations=equations,
-    notes=__doc__ or "",
+    notes=f"{__doc__}\n## Operators\n\n{operators.__doc__}\n{collectives.PAGE}\n{PAGE}",
     sums=SUMS,
     hardware=(held("processors", "devices"),),
     start=SERVING,

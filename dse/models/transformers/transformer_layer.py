@@ -14,12 +14,12 @@ A product of sides r, c, k takes, with the peak rate 1/γt, the share η of it t
 
     max(2 (r + n0)(c + n0)(k + n0) γt/η, bytes of its operands and its result τm/ηm)
 
-since a tile that is filled in part costs as a full one. The operations between products move bytes only, of which a
-value has two:
+since a tile that is filled in part costs as a full one. The operations between products move bytes only, at τm/ηm, of
+which a value has two (``activation_bytes``; with others they are in proportion):
 
-    forward    two norms and two sums with dropout 22 b s h, on t devices only with sequence parallelism; softmax
-               with dropout 9 a s² b/t; activation function 4 b s f/t, 6 where gated
-    backward   22 b s h, 11 a s² b/t, and 6 b s f/t, 10 where gated
+    forward    two norms and two sums with dropout 22 b s h (over t with sequence parallelism);
+               softmax with dropout 9 a s² b/t; activation function 4 b s f/t, 6 where gated
+    backward   22 b s h (over t), 11 a s² b/t, and 6 b s f/t, 10 where gated
 
 and the products of a backward pass cost twice those of a forward pass.
 

@@ -1,9 +1,9 @@
-"""Layers that were measured, by how much longer they take than modelled.
+"""Layers whose times were measured, and by how much longer they take than modelled.
 
-Made by ``python -m dse.papers.vtrain2024.machine`` from 900 runs on one node of A100 (vTrain, MIT):
-by hidden size, tensor parallelism and micro batch, with 16 heads, a sequence of 1024 tokens, and all activations
-computed again, the median of measured over modelled time of a layer. They hold at any depth. They do not carry over to
-other sizes, where the factor is 1.
+From 900 runs on one node of A100 (vTrain, MIT): by hidden size h, tensor parallelism t and micro batch b, with 16
+heads, a sequence of 1024 tokens, and all activations computed again, the median of measured over modelled time of a
+layer. They hold at any depth. They do not carry over to other sizes and sequences, to gated MLPs, to fused attention
+and to other recomputation, where the factor is 1.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dse.models.arithmetic import reaches
 from dse.models.shared.families import nothing
 
 SEQUENCE = 1024
+# made by python -m dse.papers.vtrain2024.machine
 # (hidden, tensor_parallel, micro_batch): factor
 FACTORS = {
     (1024, 1, 1): 0.967,
@@ -51,6 +52,19 @@ FACTORS = {
     (2048, 8, 4): 1.012,
     (2048, 8, 8): 0.935,
 }
+
+
+def _table_of_factors() -> str:
+    """Return the factors as a table: a row for each hidden size and tensor parallelism."""
+    batches = sorted({batch for *_, batch in FACTORS})
+    lines = [f"{'h':>4}   t" + "".join(f"{f'b = {b}':>9}" for b in batches)]
+    for hidden, tensor in dict.fromkeys(key[:2] for key in FACTORS):
+        row = (FACTORS[hidden, tensor, batch] for batch in batches)
+        lines.append(f"{hidden:>4} {tensor:>3}" + "".join(f"{more:>9}" for more in row))
+    return "\n".join("    " + line for line in lines)
+
+
+PAGE = f"## Measured layers\n\n{__doc__}\n{_table_of_factors()}\n"
 
 
 def factor(g: Any) -> Any:

@@ -1,23 +1,33 @@
 """The operators of a decoder's layer in a forward pass: flops, bytes of memory and bytes sent of one processor.
 
-b sequences bring q new tokens each, m = b q rows. A processor of t that share the layer does (rows, columns, inner
-side of a product; weights of bw bytes, activations of ba, cached numbers of bc):
+b sequences bring q new tokens each, m = b q rows. A processor of t that share the layer does (rows x columns x inner
+side of a product; weights of bw bytes, activations of ba, cached numbers of bc; z = 2 d max(k/t, 1) keys and values
+of a token, as heads that are fewer than processors are held more than once):
 
-    norm                m h read and written
-    queries, keys, values   m x (a d + 2 k d)/t x h
-    attention           4 m n a d/t flops over n keys for each token; fused it reads its sequences' caches, queries,
-                        and writes its result. Separate, m n a/t scores are written, read and written by the softmax,
-                        and read: three operators
-    output              m x h x a d/t, then an all-reduce of m h
-    norm                m h read and written
-    up (and gate)       m x f/t x h, twice where gated
-    activation          f/t read (twice where gated) and written
-    down                m x h x f/t, then an all-reduce of m h
+    norm                    m h read and written
+    queries, keys, values   m x (a d/t + z) x h
+    attention               4 m n a d/t flops over n keys for each token; reads the caches, z numbers
+                            for each of their tokens, and m a d/t queries; writes as much
+    output                  m x h x a d/t, then an all-reduce of m h
+    norm                    m h read and written
+    up (and gate)           m x f/t x h, or m x 2 f/t x h where gated: one product
+    activation              m f/t read (twice where gated) and written
+    down                    m x h x f/t, then an all-reduce of m h
 
-Keys and values of fewer heads than processors are held more than once: a processor has max(k/t, 1) of them.
-An operator takes the roofline's time with a launch, by Choi et al. 2014 (3):
+Separate attention is three operators: m n a/t scores are written by the first, read and written by the softmax, read
+by the last; the first and the last each have half of the flops, read half of the caches and move m a d/t numbers.
 
-    λ + max(W τf/ηf, Q τm/ηm, (W εf + Q εm) k/Δπ)
+After all layers comes the head, one row for each sequence: b x V/t x h. A product of r rows, c columns and inner side
+i has 2 r c i flops and moves c i bw + r (c + i) ba bytes. An operator of W flops and Q bytes has the energies W εf
+and Q εm and takes the roofline's time, by Choi et al. 2014 (3), with a launch and the usable power Δπ where the
+machine states them:
+
+    launch_time + max(W τf/ηf, Q τm/ηm, (W εf + Q εm) k/Δπ)
+
+An all-reduce of n bytes takes twice the time of a gather by halving and doubling, below, and sends 2 (t - 1)/t n
+bytes; a message to the next stage has n = m h ba bytes and takes α + n β. Links are those within a node, with β
+divided by ``link_efficiency``; a byte sent has the energy of a word (``core_energy_per_word``, else
+``energy_per_word``) over ``word_size``. Where the machine does not state its links, nothing is sent.
 """
 
 from __future__ import annotations

@@ -9,55 +9,65 @@ begins: degrees that no node is a multiple of cross between nodes more often tha
 
 **Memory** of a device of the fuller of the first and the last stage. Of N parameters it has N/(p t) of the layers and
 V h/t of the embedding, twice that where the head has weights of its own and lies on the same stage, in parameter,
-gradient and optimiser bytes. Where kv_heads < t, keys and values have copies, as in
-``dse.models.transformers.decoder``. ZeRO splits the optimiser (1), gradients (2) and parameters (3) over d. What it
-splits is whole while it is used: with gradients split, those of one layer or of V h/t words, whichever are more; with
-parameters split, these and one more layer, which is gathered ahead. A layer stores for its backward pass (arXiv
-2205.05198, (1)-(6); bytes of 16 bits)
+gradient and optimiser bytes. Where kv_heads < t, keys and values have copies, as said of the decoder below. ZeRO
+splits the optimiser (1), gradients (2) and parameters (3) over d. What it splits is whole while it is used: with
+gradients split, those of one layer or of V h/t words, whichever are more; with parameters split, these and one more
+layer, which is gathered ahead. A layer stores for its backward pass (arXiv 2205.05198, (1)-(6); bytes of 16 bits)
 
-    nothing computed again            sbh (10 + 24/t + 5 a s/(h t));  sbh/t (34 + 5 a s/h) with sequence parallelism
-    selective                         the same without 5 a s/h
-    full                              2 sbh (2 sbh/t with sequence parallelism)
+    nothing computed again    sbh (10 + 24/t + 5 a s/(h t));
+                              sbh/t (34 + 5 a s/h) with sequence parallelism
+    selective                 the same without 5 a s/h
+    full                      2 sbh (2 sbh/t with sequence parallelism)
 
-(4 b a s/t in place of 5 a s² b/t where attention is fused), and the first stage stores as many layers as are in
-flight: L in a plain one-forward-one-backward schedule, in an interleaved one L (1 + (p-1)/(p v)), and in both no more
-than m micro batches of its L/p; the last stage stores one micro batch of its L/p, in an interleaved schedule L ((v-1)
-p + 1)/(p v), and the logits, 4 b s V/t bytes. In addition one layer's activations exist while it is computed again.
-Bytes of parameters, gradients, the optimiser and activations are inputs, by which mixed precision is stated; the
-rate of arithmetic is that of the machine.
+(24 sbh/t stands for 2 bs (2 a d/t + z + 2 f/t), with 3 f/t where gated and z as below, where f is not 4 h or heads
+are grouped; 4 b a s/t in place of 5 a s² b/t where attention is fused), and the first stage stores as many layers as
+are in flight: L in a plain one-forward-one-backward schedule, in an interleaved one L (1 + (p-1)/(p v)), and in both
+no more than m micro batches of its L/p; the last stage stores one micro batch of its L/p, in an interleaved schedule
+L ((v-1) p + 1)/(p v), and the logits, 4 b s V/t bytes. In addition one layer's activations exist while it is computed
+again. Bytes of parameters, gradients, the optimiser and activations are inputs, by which mixed precision is stated;
+the rate of arithmetic is that of the machine.
 
-**Time.** A layer takes the times of ``dse.models.transformers.transformer_layer``, c forward and c_b backward, of
-which the core has c_k forward, and messages of M = b s h values. The host launches its kernels, K = 30 in a forward
+**Time.** A layer takes the times that are below, c forward and c_b backward, of which the core (scores, softmax,
+context) has c_k forward, and messages of M = b s h values. The host launches its kernels, K = 30 in a forward
 pass (26 with fused attention), one after the other, each in λ; devices that share a layer wait for the slowest host.
 The longer of both counts,
 
     c_l = max(c + c_b + r + q A(t, M), (3 + r_k) K λ (1 + κ (t-1)))
 
-with r = c, r_k = 1 and q = 6 where all is computed again, r = c_k, r_k = 5/K (1/K) and q = 4 where selected, else 0, 0
-and 4. A ring of n devices, g of them in each node, passes V bytes on to all, summed, in
-(``dse.models.transformers.collectives``)
+with r = c, r_k = 1 and q = 6 where all is computed again, r = c_k, r_k = 5/K (1/K) and q = 4 where selected, else 0,
+0 and 4. A ring of n devices, g of them in each node, passes V bytes on to all, summed, in
 
     A(n, V) = 2 (g-1) (V/g βl + αl) + 2 (n/g - 1) (V/n βn + αn)
 
 with g = min(t, nn) for layers, and g = min(d, nn/t) for replicas. A machine that states ``measured_layers`` = 1
-multiplies c_l by measured over modelled time where that is known
-(``dse.models.transformers.transformer_measured``). With what a micro batch takes of logits and loss, the sum of its
-gradients (2 gradient bytes for each parameter) and a fixed time λb, a step takes (arXiv 2104.04473, 2.2)
+multiplies c_l by measured over modelled time where that is known (last table). With what a micro batch takes of
+logits and loss, the sum of its gradients (2 gradient bytes for each parameter of a device) and a fixed time λb, a
+step takes (arXiv 2104.04473, 2.2)
 
-    m (L/p c_l + logits + gradients + λb) + (p-1)/v (L/p c_l + λb) + 2 v m P + A(d, gradients) + optimiser
+    m (L/p c_l + logits + gradients + λb) + (p-1)/v (L/p c_l + λb) + 2 v m P
+        + A(d, gradients) + optimiser
 
-where P passes a message on to the next stage, a part from each device (4.1). Stages work in step, so the slowest link
-between two of them counts: that between nodes where n > nn, as then some stage and the next lie in different nodes.
-The optimiser reads and writes gradients seven times, its own bytes 7/3 times and parameters once. With ZeRO, gradients
-are summed at their owners and parameters gathered, once a step (1), gradients for each micro batch (2), and parameters
-twice for each (3). With ``overlap`` an exchange of gradients, or of parameters for the backward pass, goes on during
-the backward pass of a stage's L/p layers, and one of parameters during the forward pass. What is left is max(X - pass,
-X p/L) of its time X: the last layer's part has nothing to hide behind. Nothing else overlaps: what a machine hides is
-part of its fitted constants.
+    logits = 3 times a product b s x V/t x h, and 26 values moved for each of b s V/t logits
+    P      = M/t β + α + A(t, M)/2,  or M/t β + α with sequence parallelism;  0 where p = 1
 
-**Energy** is derived, not measured: a device draws π1 + Po all the time and Δπ more while it computes. In the
-catalogue π1 lies between 0 and the design power, so the energy does, too: ask at both ends. The site (PUE), the price
-of electricity and devices and the carbon count in ``cost`` and ``carbon``.
+where P passes a message on to the next stage, a part from each device (4.1), and without sequence parallelism each
+device there gathers all of it. Stages work in step, so the slowest link between two of them counts: that between
+nodes where n > nn, as then some stage and the next lie in different nodes. The optimiser reads and writes gradients
+seven times, its own bytes 7/3 times and parameters once, with ZeRO 1/d of them. With ZeRO, gradients are summed at
+their owners and parameters gathered, each in A(d, …)/2, once a step (1), gradients for each micro batch (2), and
+parameters twice for each (3). With ``overlap`` an exchange of gradients, or of parameters for the backward pass, goes
+on during the backward pass of a stage's L/p layers, and one of parameters during the forward pass. What is left is
+max(X - pass, X p/L) of its time X: the last layer's part has nothing to hide behind. Nothing else overlaps: what a
+machine hides is part of its fitted constants.
+
+**Energy** is derived, not measured: a device draws π1 + Po all the time and Δπ more while it computes, in a step
+
+    m (L/p (c + c_b + r) + logits + gradients + λb)
+
+The flops of the model in a step, to which ``performance``,
+``efficiency`` and ``model_flops_utilisation`` belong, are 3 (L (2 B s W + 4 B s² a d) + 2 B s h V) with W the weights
+of a layer's matrices. In the catalogue π1 lies between 0 and the design power, so the energy does, too: ask at both
+ends. The site (PUE), the price of electricity and devices and the carbon count in ``cost`` and ``carbon``.
 
 What is left out: biases and norms (13 h of 12 h² parameters), the embedding's time, failures, loading of data.
 """
@@ -74,7 +84,7 @@ from dse.models.shared.totals import totals
 from dse.models.transformers import transformer_layer as layer
 from dse.models.transformers import transformer_measured as measured
 from dse.models.transformers.collectives import network, node_link, ring_all_reduce, ring_gather
-from dse.models.transformers.decoder import OFF, ON
+from dse.models.transformers.decoder import OFF, ON, PAGE
 from dse.models.transformers.transformer_quantities import (
     FULL,
     INPUTS,
@@ -323,5 +333,5 @@ TRANSFORMER_TRAINING = Model(
     work=("flops", "steps"),
     hardware=(held("devices", "devices"),),
     start=TRAINING,
-    notes=f"{__doc__}\n## A layer\n\n{layer.__doc__}",
+    notes=f"{__doc__}\n## A layer\n\n{layer.__doc__}\n{PAGE}\n{measured.PAGE}",
 )

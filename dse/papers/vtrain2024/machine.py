@@ -20,7 +20,7 @@ def file() -> str:
     ends = intervals(runs, found)
     named = " and ".join(f"vtrain_{which}.csv" for which in SETS)
     source = f"fitted on {runs.seconds.size} iteration times of {named}; 95 % interval"
-    layers = f"times of layers of {SETS[0]}.csv, as factors in {transformer_measured.__name__}"
+    layers = f"times of layers of {SETS[0]}.csv, as factors on the page of transformer_training"
     lines = [
         'title = "NVIDIA A100 nodes as vTrain\'s authors measured them, training in bfloat16"',
         'source = "VIA-Research/vTrain, measured iteration times (MIT); figures of dgx-a100"',
