@@ -37,6 +37,8 @@ _REPAIRS = {
 }
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 MOST_OF_A_LINE = 80
+MOST_IN_A_TABLE = 10_000
+"""Of one table of a file; more have been written by a program."""
 _SUFFIX = ".toml"
 _WANTED = "give a path, or a name from the library: `dse scenarios` lists them"
 
@@ -101,6 +103,7 @@ def _scenario_of(
     other = _other_kind(data, file)
     if other:
         raise ScenarioError.of(file, "", *other)
+    _few_entries(data, file)
     start = folder or (Path() if text is None else Path(file).parent)
     data, text = machine_files.pinned(data, start, text, findings, stored=folder is None)
     data, text, known = table_files.named(data, start, text, findings)
@@ -125,6 +128,18 @@ def _other_kind(data: Mapping[str, Any], file: str) -> tuple[str, str] | None:
         right = f'write machine = "{path}" in a scenario; `dse machines {path}` shows it'
         return "this is the file of a machine, not a scenario", right
     return None
+
+
+def _few_entries(data: Mapping[str, Any], file: str) -> None:
+    """Refuse a file with more entries than people write: their mistakes would be told after minutes, one by one."""
+    many = {n: len(v) for n, v in data.items() if isinstance(v, dict | list)} | {"": len(data)}
+    found = [
+        Problem(file, name, f"there are {count} entries", f"keep to {MOST_IN_A_TABLE}: ask several questions")
+        for name, count in many.items()
+        if count > MOST_IN_A_TABLE
+    ]
+    if found:
+        raise ScenarioError(found)
 
 
 def _printable(data: dict[str, Any], findings: Findings) -> None:

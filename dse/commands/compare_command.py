@@ -45,7 +45,9 @@ OUTPUT_HELP = (
     metavar="VALUE",
     help='Where --over begins: "0.1" or "1 ms" (default: the file\'s axis).',
 )
-@click.option("--to", "stop", metavar="VALUE", help="Where --over ends.")
+@click.option(
+    "--to", "stop", metavar="VALUE", help="Where --over ends; the order of the two does not matter."
+)
 @click.option(
     "--points",
     type=click.IntRange(2, 10_000),

@@ -139,7 +139,10 @@ def _place_of_baseline(labels: Sequence[str], names: Sequence[str], baseline: st
         if wanted in labels:
             return labels.index(wanted)
     raise _comparison_mistake(
-        "", f"none of the questions is called {shown(baseline)}", meant(str(baseline), names)
+        "",
+        f"none of the questions is called {shown(baseline)}",
+        meant(str(baseline), names),
+        "baseline (--baseline)",
     )
 
 

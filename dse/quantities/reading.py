@@ -24,6 +24,7 @@ class _UnknownUnit(UnitError):
 
 
 _NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
+_LONG = re.compile("[0-9]{41}")
 _FACTOR = r"[A-Za-zµμΩ%]{1,40}(?:(?:\^|\*\*)-?[1-9])?"
 _TEXT = re.compile(rf"\s*({_NUMBER})\s*((?:1\s*/\s*)?{_FACTOR}(?:\s*[*/]\s*{_FACTOR})*)?\s*")
 _NAMES = re.compile(r"([A-Za-zµμΩ%]+)")
@@ -89,12 +90,7 @@ def _finite_number(number: float, text: str) -> float:
 
 
 def _number_in_unit(text: str, unit: str, word_size: float | None) -> float:
-    match = _TEXT.fullmatch(text) if len(text) <= 200 else None
-    if match is None:
-        raise UnitError(
-            f"{_quoted_start(text)} is not one number with a unit (names, *, / and whole powers); "
-            f"write {_examples(unit)}"
-        )
+    match = _number_and_unit(text, _examples(unit), " (names, *, / and whole powers)")
     number, written = Decimal(match[1]), match[2]
     if written is None:
         if unit:
@@ -194,10 +190,16 @@ def dimension(unit: str) -> dict[str, int]:
 
 def written_unit(text: str) -> str:
     """Return the unit in a text such as "10 kW" ("" where there is none). Raises UnitError where it is not a number."""
+    return _number_and_unit(text, _examples("W"))[2] or ""
+
+
+def _number_and_unit(text: str, right: str, units: str = "") -> re.Match[str]:
     match = _TEXT.fullmatch(text) if len(text) <= 200 else None
     if match is None:
-        raise UnitError(f"{_quoted_start(text)} is not one number with a unit; write {_examples('W')}")
-    return match[2] or ""
+        wrong = f"is not one number with a unit{units}"
+        wrong = "has more than 40 digits in a row" if _LONG.search(text) else wrong
+        raise UnitError(f"{_quoted_start(text)} {wrong}; write {right}")
+    return match
 
 
 def si_units() -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from dse.models.model import MACHINE_PREFIX, Model
@@ -25,6 +26,7 @@ WORD_SIZE = MACHINE_PREFIX + "word_size"
 MOST_VALUES_SWEPT = 10_000_000
 MOST_POINTS_SWEPT = 100_000_000_000
 """Beyond so many nothing would ever be done: the list of the chunks alone would fill the memory."""
+MOST_AXES_TOLD = 20
 WITHIN_AXIS = Quantity("within", "w", "", "how far from its optimum, as a share of it", maximum=1000.0)
 HALVINGS_AXIS = Quantity("max_halvings", "h", "", "halvings allowed", maximum=float(MOST_HALVINGS))
 
@@ -256,7 +258,9 @@ def finite(reader: Reader, sweep: Mapping[str, Sweep]) -> bool:
     points = math.prod(n for n in every if n)
     if points <= MOST_POINTS_SWEPT:
         return True
-    wrong = f"the axes have {' * '.join(str(n) for n in every if n)} = {points:.3g} points"
+    told = " * ".join(str(n) for n in every[:MOST_AXES_TOLD] if n) + " * …" * (len(every) > MOST_AXES_TOLD)
+    # as a decimal: a float ends at 1e308, which a thousand axes of two values are beyond
+    wrong = f"the axes have {told} = {Decimal(points).normalize():.3g} points"
     reader.findings.add(
         "sweep", wrong, f"give them fewer values: a grid has up to {MOST_POINTS_SWEPT:.0e} points"
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from dse.names import did_you_mean
 from scenarios.distributions import MEASURES, METHODS
-from scenarios.language.parts import Check, Wrong
+from scenarios.language.parts import Check, Ends, Wrong
 from scenarios.question import SAMPLERS, Search
 
 USUAL = Search()
@@ -60,10 +60,23 @@ def _flag_or_text(value: Any) -> bool | str:
     return bool(value) if isinstance(value, bool) else str(value)
 
 
-def _checked_string(value: Any) -> str:
-    if not isinstance(value, str):
-        raise Wrong("this is not text", 'write text in quotes, such as "nbody"')
-    return value
+def _text(right: str) -> Callable[[Any], str]:
+    """Return what reads text; ``right``: what to write in place of what is none."""
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str):
+            raise Wrong("this is not text", right)
+        return value
+
+    return read
+
+
+_checked_string = _text("write text in quotes")
+
+
+def _line(value: Any) -> str:
+    """Read text of one line; what stands on several is shown on one."""
+    return " ".join(_text('write it in quotes: "Fastest run"')(value).split())
 
 
 def _definition(value: Any) -> str:
@@ -255,10 +268,15 @@ Cell = float | str
 Settings = list[dict[str, Cell]]
 Number = Annotated[float | str, Check(_number_or_quantity, float | str)]
 Bare = Annotated[float, Check(_bare, float)]
-Count = Annotated[int, Check(_whole_count, float)]
+WHOLE_NUMBER = Ends(multipleOf=1)
+Times = Annotated[float, Check(_bare, Ends(minimum=1, multipleOf=1))]
+Count = Annotated[int, Check(_whole_count, WHOLE_NUMBER)]
 Flag = Annotated[bool, Check(_flag, bool)]
 Idle = Annotated[bool | str, Check(_flag_or_text, bool | Literal["on", "off"])]
 Text = Annotated[str, Check(_checked_string, str)]
+Line = Annotated[str, Check(_line, str)]
+ModelName = Annotated[str, Check(_text('write a name in quotes, such as "nbody"'), str)]
+ModelFile = Annotated[str, Check(_text('write a model file in quotes, such as "./gemm.toml"'), str)]
 Definition = Annotated[str, Check(_definition, str)]
 Names = Annotated[tuple[str, ...], Check(_name_or_names, str | list[str])]
 Values = Annotated[tuple[float | str, ...], Check(_value_list, list[float | str])]
@@ -273,13 +291,14 @@ Sampler = Annotated[
     str,
     Check(_sampler, Literal["TPE", "NSGA-II", "NSGA-III", "CMA-ES", "random"]),
 ]
-Positive = Annotated[int, Check(positive_count, float)]
-Seed = Annotated[int, Check(_seed, float)]
+Positive = Annotated[int, Check(positive_count, WHOLE_NUMBER._replace(minimum=1, maximum=MOST_COUNT))]
+Seed = Annotated[int, Check(_seed, WHOLE_NUMBER._replace(minimum=0, exclusiveMaximum=2**32))]
 Method = Annotated[str, Check(_method_name, Literal["sobol", "random", "latin"])]
 MeasureName = Annotated[str, Check(_measure, Literal["mean", "worst"])]
-Level = Annotated[float, Check(_level, float)]
-LeftOut = Annotated[float, Check(_level_from_zero, float)]
-Confidence = Annotated[float, Check(_confidence, float)]
+BELOW_1 = Ends(exclusiveMaximum=1)
+Level = Annotated[float, Check(_level, BELOW_1._replace(exclusiveMinimum=0))]
+LeftOut = Annotated[float, Check(_level_from_zero, BELOW_1._replace(minimum=0))]
+Confidence = Annotated[float, Check(_confidence, BELOW_1._replace(minimum=0))]
 Correlations = Annotated[tuple[tuple[str, str, float], ...], Check(_pairs, list[list[str | float]])]
 Storage = Annotated[str, Check(_storage, str)]
 Spacing = Annotated[str, Check(_spacing, str)]

@@ -9,7 +9,7 @@ import types
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from scenarios.language.parts import Check, Part, kinds
+from scenarios.language.parts import Check, Ends, Part, kinds
 
 _PLAIN = {float: "number", int: "integer", str: "string", bool: "boolean", type(None): "null"}
 
@@ -42,6 +42,7 @@ def _object(part: type[Part], inner: dict[str, type[Part]]) -> dict[str, Any]:
             entry["title"] = name.replace("_", " ").title()
         told[name] = dict(sorted(entry.items()))
     return {
+        **({"minProperties": part._least} if part._least else {}),
         "additionalProperties": others,
         "description": inspect.getdoc(part),
         "properties": told,
@@ -51,6 +52,8 @@ def _object(part: type[Part], inner: dict[str, type[Part]]) -> dict[str, Any]:
 
 
 def _reference_to_part(kind: Any, inner: dict[str, type[Part]]) -> dict[str, Any]:
+    if isinstance(kind, Ends):
+        return {"type": "number"} | {k: v for k, v in kind._asdict().items() if v is not None}
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _reference_to_part(next(k for k in arguments[1:] if isinstance(k, Check)).shown, inner)

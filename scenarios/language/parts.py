@@ -47,8 +47,18 @@ class Mistakes(ValueError):
         self.found = tuple(found)
 
 
+class Ends(NamedTuple):
+    """A number with its ends, by the names that they have in a JSON Schema."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusiveMinimum: float | None = None  # noqa: N815
+    exclusiveMaximum: float | None = None  # noqa: N815
+    multipleOf: float | None = None  # noqa: N815
+
+
 class Check(NamedTuple):
-    """What reads a value (it raises ``Wrong``), and the type that stands for it in the JSON Schema."""
+    """What reads a value (it raises ``Wrong``), and what stands for it in the JSON Schema: a type, or ``Ends``."""
 
     read: Callable[[Any], Any]
     shown: Any
@@ -69,6 +79,8 @@ class Part:
     "from", which is a word of Python."""
     _others: ClassVar[str] = ""
     """The attribute that holds, by name, all keys that are none of its own; "": there may be none."""
+    _least: ClassVar[int] = 0
+    """How many keys say something at all, which editors are told: less is refused where the entry is read."""
     model_fields_set: frozenset[str]
     """The keys that were given."""
 

@@ -159,7 +159,7 @@ class Reader:
         """
         if value is None:
             return None
-        about, told = f"{q.name} ({q.meaning})", shown(stated) if isinstance(stated, str) else f"{value:.12g}"
+        about, told = with_meaning(q), shown(stated) if isinstance(stated, str) else f"{value:.12g}"
 
         def end(number: float) -> str:
             return show(number, in_bytes(q.unit, word_size if stated_in_bytes(stated) else None))
@@ -196,9 +196,7 @@ class Reader:
             return value
         why = f", since {w}" if (w := self.whole[q.name].why) else ""
         what = "0 or 1" if (q.minimum, q.maximum) == (0.0, 1.0) else "a whole number"
-        self.findings.add(
-            key, f"{value:.12g} is not a whole number", f"{q.name} ({q.meaning}) is {what}{why}"
-        )
+        self.findings.add(key, f"{value:.12g} is not a whole number", f"{with_meaning(q)} is {what}{why}")
         return None
 
     def name_of_parameter(self, key: str, name: str) -> bool:
@@ -306,6 +304,11 @@ def stated_in_bytes(value: Any) -> bool:
         return isinstance(value, str) and "[information]" in dimension(written_unit(value))
     except UnitError:
         return False
+
+
+def with_meaning(q: Quantity) -> str:
+    """Return a quantity's name with its meaning behind it."""
+    return f"{q.name}, {q.meaning}," if "(" in q.meaning else f"{q.name} ({q.meaning})"
 
 
 def distinct(reader: Reader, key: str, values: Iterable[float] | Iterable[str], where: str) -> bool:

@@ -20,10 +20,13 @@ from scenarios.language.cells import (
     Idle,
     LeftOut,
     Level,
+    Line,
     Lists,
     MachineEntry,
     MeasureName,
     Method,
+    ModelFile,
+    ModelName,
     Names,
     Number,
     Positive,
@@ -32,6 +35,7 @@ from scenarios.language.cells import (
     Spacing,
     Storage,
     Text,
+    Times,
     Values,
     Weights,
     leaves,
@@ -62,6 +66,8 @@ class Decide(Part):
 
 class Bounds(Part):
     """A limit on a metric or on a decided quantity."""
+
+    _least = 1
 
     min: Number | None = None
     """Least value allowed: an SI number or text with a unit."""
@@ -103,6 +109,8 @@ class Front(Part):
 
 class Goal(Part):
     """What is minimised or maximised; several names ask for a Pareto front."""
+
+    _least = 1
 
     minimize: Names | None = None
     """Metric or decided quantity to minimise, or a list of them."""
@@ -189,7 +197,7 @@ class KernelEntry(Part):
 
     name: Text = ""
     """Its name; its own inputs and metrics are then NAME.input and NAME.metric."""
-    model: Text = ""
+    model: ModelName = ""
     """Name of its model: any that is asked about single inputs on one machine."""
     workload: Text = ""
     """In place of a model and its inputs: a known kernel, counted (`dse workloads` lists them)."""
@@ -197,7 +205,7 @@ class KernelEntry(Part):
     """How many units of the workload one run does (1 unless set)."""
     given: dict[str, GivenEntry] = {}
     """Inputs of its own with a fixed value: SI numbers or text with a unit."""
-    repeat: Bare = 1
+    repeat: Times = 1
     """How many times it runs (1 unless set)."""
 
 
@@ -258,9 +266,9 @@ class Uncertainty(Part):
 class Shape(Part):
     """A scenario's keys."""
 
-    title: Text = ""
-    """One line that describes the question."""
-    model: Text = ""
+    title: Line = ""
+    """One line that describes the question; of more lines it becomes one."""
+    model: ModelName = ""
     """Name of the model: what is computed; or, in its place, [[kernels]]."""
     machine: MachineEntry | None = None
     """Name of a machine, a table with a base and changes to it, or a whole machine as a table; for some
@@ -271,7 +279,7 @@ class Shape(Part):
     """Whether the kernels run at the same time; one after the other unless set."""
     given: dict[str, GivenEntry] = {}
     """Inputs with a fixed value: SI numbers or text with a unit; and lists of tables such as [[given.regions]]."""
-    models: dict[str, Text] = {}
+    models: dict[str, ModelFile] = {}
     """Fitted models whose metrics [define] uses as functions, each under a name of the file's own: with
     gemm = "./gemm.toml" an expression may hold gemm.latency(m, n, k)."""
     define: dict[str, Definition] = {}
@@ -315,7 +323,9 @@ class Shape(Part):
     def complete(self) -> None:
         """Something must say what is computed."""
         if not self.model and not self.kernels:
-            raise Wrong("no model is named", kind="no_model")
+            raise Wrong(
+                "no model is named", kind="no_kernels" if "kernels" in self.model_fields_set else "no_model"
+            )
 
 
 def flattened(data: Mapping[str, Any]) -> dict[str, Any]:

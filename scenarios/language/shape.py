@@ -95,6 +95,12 @@ def problems_of(
         elif kind == "no_model":
             place = ("model",)
             wrong, right = _missing(place, file)
+        elif kind == "no_kernels":
+            place = ("kernels",)
+            wrong, right = (
+                "the list of kernels is empty",
+                f'{_TABLES["kernels"]}; or model = "nbody" in its place',
+            )
         elif kind == "no_path":
             place = (*place, "path")
             wrong, right = _missing(place, file)
@@ -105,7 +111,7 @@ def problems_of(
                 one = shown(found.value)
                 wrong = f"{one} is one machine, which leaves nothing to decide"
                 right = f"write machine = {one} at the top of the file, or a list: {{ values = [{one}, …] }}"
-        cut = place[:-1] if kind in {"no_model", "no_path"} or _twice(place, data) else place
+        cut = place[:-1] if kind in {"no_model", "no_kernels", "no_path"} or _twice(place, data) else place
         yield cut, Problem(file, dotted(place), wrong, right)
 
 

@@ -235,7 +235,7 @@ def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Finding
         for line, t in zip(sheet.lines, texts, strict=True)
         if (not is_number(t) if counted else unusable(t))
     ]
-    what = "finite number" if counted or any(map(is_number, texts)) else "name"
+    what = "finite number" if counted or any(map(is_number, texts)) else _what_is_meant(texts)
     for line, text in bad[:TOLD]:
         told = f"{shown(text)} is not a {what}" if text else "the cell is empty"
         findings.add(at, f"{file} line {line}: {told}", _what_to_write(text, head, what))
@@ -247,6 +247,13 @@ def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Finding
         return None
     sound[[not is_number(t) for t in texts]] = math.nan
     return Cells(sound, unit)
+
+
+def _what_is_meant(texts: Sequence[str]) -> str:
+    """Say what cells are of which none is a number: names, or none of either."""
+    if not all(map(unusable, texts)):
+        return "name"
+    return "finite number" if any(texts) else "number or name"
 
 
 def _what_to_write(text: str, head: str, what: str) -> str:

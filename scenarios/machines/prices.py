@@ -17,7 +17,7 @@ from dse.models.shared.grids import GRIDS
 from dse.system.records import dataclass
 from scenarios.language.errors import Findings, shown
 from scenarios.language.names_in_text import NAME_IN_TEXT, SIDE
-from scenarios.language.reading import Reader
+from scenarios.language.reading import Reader, with_meaning
 from scenarios.language.schema import Shape, Sweep
 
 _SECTIONS = frozenset({"given", "limits", "decide", "uncertain"})
@@ -90,7 +90,7 @@ def _partless(reader: Reader, shape: Shape, said: _Said, findings: Findings) -> 
     """Note numbers that only totals need, where the file asks for none."""
     free = [q for q in SHARED if q.name in shape.given and q.name not in reader.inputs]
     for q in (q for q in free if q.name not in said.used):
-        wrong = f"{q.name} ({q.meaning}) is for cost and carbon, and the question asks for neither"
+        wrong = f"{with_meaning(q)} is for cost and carbon, and the question asks for neither"
         right = "give electricity_price for the cost, or carbon_intensity (or grid) for the carbon"
         findings.add(f"given.{q.name}", wrong, right)
     return _shape_without_prices(shape, [q.name for q in free if q.name not in said.used], findings)

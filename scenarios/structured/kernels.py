@@ -135,7 +135,9 @@ def _model_of_kernel(entry: KernelEntry, key: str, findings: Findings) -> Model 
 
 def _note_unclear_names(entries: Sequence[KernelEntry], read: Sequence[Model], findings: Findings) -> None:
     """Note kernels without a name, or with one that cannot be told from another."""
-    taken = _WORDS | {q.name for q in kernel_quantities.WHOLE} | {q.name for m in read for q in m.inputs}
+    taken = {q.name: f"an input of {m.name}" for m in read for q in m.inputs}
+    taken |= {q.name: "a metric of all kernels together" for q in kernel_quantities.WHOLE}
+    taken |= dict.fromkeys(_WORDS, "a word of the scenario language")
     times = Counter(e.name for e in entries)
     for i, name in enumerate(e.name for e in entries):
         key = f"kernels[{i}].name"
@@ -148,7 +150,7 @@ def _note_unclear_names(entries: Sequence[KernelEntry], read: Sequence[Model], f
             right = "use letters, digits and _, beginning with a letter"
             findings.add(key, f"{shown(name)} cannot name a kernel", right)
         elif name in taken:
-            findings.add(key, f"{name} is already used for something else", "give the kernel another name")
+            findings.add(key, f"{name} is {taken[name]} already", "give the kernel another name")
         elif times[name] > 1 and any(e.name == name for e in entries[:i]):
             findings.add(key, f"two kernels are called {name}", "give each kernel a name of its own")
 

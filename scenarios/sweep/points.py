@@ -20,7 +20,7 @@ from scenarios.distributions import MOST_CUT
 from scenarios.language import axis_slots
 from scenarios.language.axis_slots import Slot
 from scenarios.language.errors import shown
-from scenarios.language.reading import choice, plain_names
+from scenarios.language.reading import choice, plain_names, with_meaning
 from scenarios.language.schema import Shape
 from scenarios.language.searches import search
 from scenarios.language.tables import Table
@@ -210,7 +210,7 @@ def _given_values(shape: Shape, roles: Roles, place: Place) -> dict[str, float |
             example = shown(q.choices[0]) if q.choices else shown(examples(q.unit)[0]) if q.unit else "…"
             decide = f"[decide] {q.name} = {{ min = …, max = … }}"
             right = f"add {q.name} = {example} under [given], or decide it: {decide}"
-            reader.findings.missing(key, f"{q.name} ({q.meaning}) has no value", right)
+            reader.findings.missing(key, f"{with_meaning(q)} has no value", right)
     for asked in roles.reader.model.any_of:
         work.given(shape, roles, found, asked)
     return found

@@ -65,7 +65,7 @@ def _nested(entry: dict[str, Any], levels: int) -> dict[str, Any]:
     """Allow an entry under a dotted name in nested tables as well."""
     if not levels:
         return entry
-    inner = {"type": "object", "additionalProperties": _nested(entry, levels - 1)}
+    inner = {"type": "object", "minProperties": 1, "additionalProperties": _nested(entry, levels - 1)}
     return {"anyOf": [entry, inner]}
 
 

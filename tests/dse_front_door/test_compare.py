@@ -245,7 +245,8 @@ def test_points_are_spread_over_the_axis_of_a_file() -> None:
     ("words", "told"),
     [
         (("nbody_deadline",), "only one question"),
-        (("nbody_deadline", "matmul_energy_delay_squared", "--baseline", "nbody_dedline"), "did you mean"),
+        (("nbody_deadline", "matmul_energy_delay_squared", "--baseline", "nbody_dedline"),
+         "baseline (--baseline): none of the questions is called"),
         (("nbody_deadline", "nbody_nope"), "no such file"),
         (("nbody_deadline", "nbody_deadline", "--over", "given.bodeis", "--from", "1", "--to", "2"), "names nothing"),
         (("nbody_deadline", "nbody_deadline", "--over", "bodies"), "bodies has no range"),

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dse
 from dse import machines, models
 from dse.models.model import Model
+from dse.models.platforms import roofline_levels
 from dse.models.platforms.blocks import BLOCKS
 from dse.models.shared.structure import Parts
 from dse.quantities import registry
@@ -179,6 +181,29 @@ def test_double_precision_needs_and_uses_its_own_costs():
     }
     found = run({"a": parameters("xeon-phi")}, intensity=1e6, precision="double", count={"a": 3})
     assert found["performance"] == pytest.approx(3 * 1.01e12, rel=1e-9)
+
+
+def test_a_block_may_state_costs_of_levels_that_the_question_has_no_use_for():
+    costs = {
+        "time_per_flop": 1e-11,
+        "energy_per_flop": 1e-11,
+        "time_per_byte": 1e-10,
+        "energy_per_byte": 1e-10,
+    }
+    more = {
+        "time_per_byte_L2": 1e-11,
+        "energy_per_byte_L2": 1e-11,
+        "time_per_access": 1e-9,
+        "energy_per_access": 1e-9,
+    }
+    given_ = {"flops": 1e12, "bytes": 1e11, "count.a": 2}
+    plain, stated = (
+        dse.solve({"model": "blocks", "machine": {"a": costs | own | {"constant_power": 3}}, "given": given_})
+        for own in ({}, more)
+    )
+    assert stated.metrics == plain.metrics
+    listed = {q.name for q in BLOCKS.machine}
+    assert {n for level in roofline_levels.DATA.values() for n in level} <= listed
 
 
 def test_without_a_usable_power_the_nameplate_is_what_full_speed_draws():

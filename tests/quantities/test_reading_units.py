@@ -168,6 +168,12 @@ def test_what_is_no_finite_number_is_refused(value: float):
         to_si(value, "W")
 
 
+@pytest.mark.parametrize("text", ["9" * 5000 + " W", "9" * 41 + " W", "1." + "0" * 41])
+def test_a_number_of_too_many_digits_is_told_so(text: str):
+    with pytest.raises(UnitError, match="has more than 40 digits in a row; write"):
+        to_si(text, "W")
+
+
 def test_text_without_a_unit_is_refused_where_one_is_needed():
     with pytest.raises(UnitError, match=r"has no unit: a power \(W\) is needed"):
         to_si("10", "W")

@@ -17,7 +17,10 @@ from scenarios.language.schema import KernelEntry
 MISTAKES = [
     (asked(kernels=kernels({"name": None})), "kernels[0]", "this kernel has no name"),
     (asked(kernels=kernels({}, {"name": "forces"})), "kernels[1].name", "two kernels are called forces"),
-    (asked(kernels=kernels({"name": "time"})), "kernels[0].name", "is already used for something else"),
+    (asked(kernels=kernels({"name": "time"})), "kernels[0].name", "time is a metric of all kernels together"),
+    (asked(kernels=kernels({"name": "bodies"})), "kernels[0].name", "bodies is an input of nbody already"),
+    (asked(kernels=kernels({"name": "limits"})), "kernels[0].name", "a word of the scenario language"),
+    (asked(kernels=[]), "kernels", "the list of kernels is empty"),
     (asked(kernels=kernels({"name": "a.b"})), "kernels[0].name", "cannot name a kernel"),
     (asked(kernels=kernels({"model": "nbdy"})), "kernels[0].model", "no model"),
     (asked(kernels=kernels({"model": "partition"})), "kernels[0].model", "map of machines"),

@@ -184,6 +184,20 @@ def test_a_column_of_endless_numbers_is_no_column_of_names(tmp_path: Path):
     assert "line 2" in faults(tmp_path, f"n,T\n{'9' * 400},1\n")
 
 
+@pytest.mark.parametrize(
+    ("cell", "told", "right"),
+    [("nan", '"nan" is not a finite number', "a number"), ("-inf", '"-inf" is not a finite number', "a number"),
+     ("", "the cell is empty", "a number or name")],
+)  # fmt: skip
+def test_a_column_without_any_number_is_told_what_it_needs(
+    tmp_path: Path, cell: str, told: str, right: str
+) -> None:
+    """A name is asked for where there are names."""
+    found = faults(tmp_path, f"n,T [ms]\n{cell},5\n")
+    assert told in found
+    assert f'column "n" needs {right} in every row' in found
+
+
 @pytest.mark.parametrize("cell", ["", "nan", "inf", "250 ms", '"2,5"'])
 def test_a_bad_cell_beside_machines_is_one_mistake_and_bad_cells_of_other_columns_are_told_too(
     tmp_path: Path, cell: str

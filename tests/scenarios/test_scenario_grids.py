@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import scenarios
 from dse import machines
 from scenarios import Grid, ScenarioError, grid, load
 from scenarios.question import Limit
@@ -212,5 +213,9 @@ def test_a_grid_travels_to_other_processes() -> None:
 def test_a_grid_that_nobody_can_go_through_is_refused_before_its_values_are_made() -> None:
     axis = {"start": 1, "stop": 2, "num": 10_000_000}
     axes = {"a": {"path": "bodies", **axis}, "b": {"path": "flops_per_pair", **axis}}
+    many = {f"q{i}": {"path": "a", "values": [1, 2]} for i in range(1100)}
+    with pytest.raises(ScenarioError) as told:
+        scenarios.load({"model": "nbody", "machine": "balanced", "given": {"bodies": 1e5}, "sweep": many})
+    assert any(p.wrong.endswith(" = 1.36e+331 points") for p in told.value.problems)
     with pytest.raises(ScenarioError, match=r"sweep: the axes have 10000000 \* 10000000 = 1e\+14 points"):
         swept(axes)

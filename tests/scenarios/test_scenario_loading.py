@@ -201,6 +201,39 @@ def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
     assert "Permission denied" in refusal(path)
 
 
+@pytest.mark.parametrize("title", ["two words", " two\n words\n", "two\twords"])
+def test_a_title_is_shown_on_one_line(title: str) -> None:
+    made = load(MAPPING | {"title": title})
+    assert made.title == "two words"
+    assert question(made).title == "two words"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"title": 3}, 'title: 3 is not text\n    write it in quotes: "Fastest run"'),
+        ({"model": 3}, 'model: 3 is not text\n    write a name in quotes, such as "nbody"'),
+        (
+            {"models": {"gemm": 3}},
+            'models.gemm: 3 is not text\n    write a model file in quotes, such as "./gemm',
+        ),
+        ({"sweep": {"r": {"table": 3, "columns": {"bodies": "n"}}}}, "sweep.r.table: 3 is not text"),
+    ],
+)
+def test_what_is_not_text_is_told_what_to_write_there(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(ScenarioError) as told:
+        load(MAPPING | changed)
+    assert said in str(told.value)
+
+
+@pytest.mark.parametrize("table", ["given", "define", "limits", "decide", "sweep", "models", "uncertain"])
+def test_a_file_of_a_program_is_refused_at_once(table: str) -> None:
+    """And not mistake by mistake."""
+    with pytest.raises(ScenarioError) as told:
+        load(MAPPING | {table: {f"q{i}": "1" for i in range(10_001)}})
+    assert [(p.key, p.wrong) for p in told.value.problems] == [(table, "there are 10001 entries")]
+
+
 def test_a_misspelt_library_name_is_helped() -> None:
     with pytest.raises(ScenarioError, match="did you mean 'nbody_deadline'"):
         load("nbody_deadlin")

@@ -1,5 +1,6 @@
 """The JSON Schema takes what the language takes: starters, library, lists, maps and nested tables."""
 
+import math
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,15 @@ SCHEMA = json_schema()
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
 
+def within(value: float, schema: Mapping[str, Any]) -> bool:
+    """Whether a number is within the ends that it has there."""
+    return (
+        schema.get("minimum", value) <= value <= schema.get("maximum", value)
+        and schema.get("exclusiveMinimum", -math.inf) < value < schema.get("exclusiveMaximum", math.inf)
+        and not ("multipleOf" in schema and value % schema["multipleOf"])
+    )
+
+
 def fits(value: Any, schema: Mapping[str, Any]) -> bool:
     """Whether a value has the shape that the part of JSON Schema used here allows."""
     if "$ref" in schema:
@@ -23,12 +33,14 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
         return False
     kind = schema.get("type")
     if kind == "number":
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, int | float) and not isinstance(value, bool) and within(value, schema)
     if kind is not None and not isinstance(value, TYPES[kind]):
         return False
     if kind == "array":
         return all(fits(v, schema["items"]) for v in value)
     if kind == "object":
+        if len(value) < schema.get("minProperties", 0):
+            return False
         own, others = schema.get("properties", {}), schema.get("additionalProperties", True)
         rest = {k: v for k, v in value.items() if k not in own}
         known = all(fits(v, own[k]) for k, v in value.items() if k in own)
@@ -95,6 +107,15 @@ def test_lists_maps_and_nested_tables_fit(part: Any) -> None:
         {"objective": {"ties": 3}},
         {"sweep": {"a": {"paths": [1, 2]}}},
         {"sweep": {"a": {"table": 3}}},
+        {"limits": {"time": {}}},
+        {"objective": {}},
+        {"objective": {"minimize": "time", "quantile": -1.95}},
+        {"objective": {"minimize": "time", "cvar": 1}},
+        {"limits": {"time": {"max": 1, "probability": 0}}},
+        {"uncertain": {"sampling": {"samples": -513}}},
+        {"uncertain": {"sampling": {"seed": 1.5}}},
+        {"search": {"trials": 0}},
+        {"kernels": [{"name": "a", "model": "fft", "repeat": -51}]},
     ],
 )
 def test_what_the_language_refuses_does_not_fit(part: Any) -> None:

@@ -45,7 +45,8 @@ MOST_BLOCKS = 1e6
 
 _OF_ROOFLINE = {q.name: q for q in roofline.INPUTS}
 _FLOP, _MEMORY = roofline_levels.FLOP, roofline_levels.DATA["memory"]
-_COSTS = (*_FLOP["single"], *_FLOP["double"], *_MEMORY)
+# of levels below memory a machine may state costs that a question has no use for
+_COSTS = (*_FLOP["single"], *_FLOP["double"], *(n for level in roofline_levels.DATA.values() for n in level))
 MACHINE = tuple(q for q in roofline.MACHINE if q.name in {*_COSTS, "constant_power", "usable_power"})
 WORK = ("flops", "bytes", "intensity", *roofline_levels.NAMES)
 INPUTS = (

@@ -312,7 +312,7 @@ def _quantity_of_kernel(q: Quantity, kernel: Kernel) -> Quantity:
 
 
 def _renamed(q: Quantity, name: str, kernel: Kernel) -> Quantity:
-    return replace(q, name=name, meaning=f"{q.meaning} ({kernel.name})")
+    return replace(q, name=name, meaning=f"{kernel.name}: {q.meaning}")
 
 
 def _inputs_of_kernels(named: Iterable[tuple[str, Kernel, Quantity]]) -> tuple[Quantity, ...]:
@@ -327,11 +327,11 @@ def _limits_of_kernels(kernels: Sequence[Kernel], overlap: bool) -> Iterator[Mod
                 yield _prefixed(x, k)
             elif x.name not in together:
                 together[x.name] = None
-                yield replace(x, meaning=f"{x.meaning} (all kernels at the same time)")
+                yield replace(x, meaning=f"all kernels at the same time: {x.meaning}")
 
 
 def _prefixed(limit: ModelLimit, kernel: Kernel) -> ModelLimit:
-    return replace(limit, name=f"{kernel.name}.{limit.name}", meaning=f"{limit.meaning} ({kernel.name})")
+    return replace(limit, name=f"{kernel.name}.{limit.name}", meaning=f"{kernel.name}: {limit.meaning}")
 
 
 def _groups_of_kernels(
