@@ -55,6 +55,7 @@ class Bench:
     the answers come from an untimed call first (else from the first round). ``rounds``: at most so many.
     ``memory``: whether the untimed call is watched for the memory it allocates. ``remark``: a sentence
     computed from the results. ``during``: a context that lasts as long as the bench (worker processes).
+    ``slowest_first``: whether the rows of the table are in the order of their times.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Bench:
     memory: bool = False
     remark: Callable[[Result], str] | None = None
     during: Callable[[], AbstractContextManager[object]] = nullcontext
+    slowest_first: bool = False
 
     @property
     def ways(self) -> tuple[Way, ...]:

@@ -159,7 +159,10 @@ def _judged(result: Result) -> tuple[str, ...]:
 
 def _rows(result: Result) -> Iterator[tuple[str, ...]]:
     bench = result.bench
-    for way in bench.ways:
+    ways = list(bench.ways)
+    if bench.slowest_first:
+        ways.sort(key=lambda way: -result.measured[way.name].median)
+    for way in ways:
         found = result.measured[way.name]
         rate = f" ({1 / found.median:.3g}/s)" if way.points > 1 else ""
         yield (

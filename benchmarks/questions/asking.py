@@ -47,6 +47,7 @@ def benches(names: tuple[str, ...] = ()) -> list[Bench]:
             warm=False,
             rounds=1,
             remark=_remark,
+            slowest_first=True,
         )
     ]
 
