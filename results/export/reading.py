@@ -10,7 +10,8 @@ import scenarios
 from results.export import answer_files, netcdf
 from results.solution import Solution
 from results.stores import store
-from results.stores.files.storage import named, remote
+from results.stores.files.object_storage import ROOT
+from results.stores.files.storage import LocalFolder, named, remote
 from results.stores.files.trouble import StoreError, decoded, explained
 
 if TYPE_CHECKING:
@@ -38,8 +39,11 @@ def open(path: str | os.PathLike[str]) -> xr.Dataset:
     if target.is_dir() and _is_dataset(target):
         import xarray as xr
 
+        from results.stores.checked import Standing
+
         with decoded(target):
-            found = xr.open_zarr(str(target), consolidated=False, chunks=None).drop_encoding()
+            inside = Standing(target, read_only=True)
+            found = xr.open_zarr(inside, consolidated=False, zarr_format=3, chunks=None).drop_encoding()
         return netcdf.in_order(found)
     return store.open(target)
 
@@ -78,7 +82,7 @@ def _netcdf(target: Path) -> xr.Dataset:
 def _is_dataset(target: Path) -> bool:
     """Tell whether a folder is a Zarr dataset that dse wrote whole, not the store that a sweep fills."""
     try:
-        about = json.loads((target / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+        about = json.loads(LocalFolder(target).read(ROOT))["attributes"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return isinstance(about, dict) and "format" not in about and netcdf.is_ours(about)

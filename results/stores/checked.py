@@ -15,6 +15,7 @@ from zarr.storage import LocalStore, WrapperStore
 
 from results.stores import markers, roots
 from results.stores.files import seals
+from results.stores.files.inside import readable, replaceable
 from results.stores.files.storage import Folder, folder, replaced
 from results.stores.files.trouble import damaged, explained
 from results.stores.soundness import DATA
@@ -23,13 +24,26 @@ LINGER = 5.0
 
 
 class Standing(LocalStore):  # type: ignore[misc]
-    """A Zarr store in a local folder that is never made again where somebody took it away."""
+    """A Zarr store in a local folder that is never made again where somebody took it away.
+
+    No name and no link leads out of it (see ``results.stores.files.inside``).
+    """
 
     async def _open(self, *, mode: Any = None) -> None:
         # Zarr would make the folder
         if not self.root.is_dir():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.root))
         await super()._open(mode=mode)
+
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        """Return a file; OSError where it is not inside the folder, or no regular file."""
+        readable(self.root, key)
+        return await super().get(key, prototype, byte_range)
+
+    async def delete(self, key: str) -> None:
+        """Remove a file; OSError where it is not inside the folder."""
+        replaceable(self.root, key)
+        await super().delete(key)
 
     async def set(self, key: str, value: Any) -> None:
         """Write a file; FileNotFoundError where the folder is gone."""

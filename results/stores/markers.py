@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -65,5 +64,5 @@ def read(where: Folder, names: Iterable[str]) -> tuple[dict[str, bytes], dict[st
         try:
             found |= where.read_many([file])
         except OSError as problem:
-            reasons[file] = os.strerror(problem.errno) if problem.errno else str(problem)
+            reasons[file] = problem.strerror or str(problem)
     return found, reasons

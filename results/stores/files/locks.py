@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from results.stores.files.inside import readable
 from results.stores.files.object_storage import ObjectFolder
 from results.stores.files.storage import LocalFolder, Place, folder
 from results.stores.files.trouble import StoreBusy, explained
@@ -71,7 +72,7 @@ def holder(place: Place) -> dict[str, Any] | None:
             found = _owner_of_lock(where)
             return found if found and not _dead(found) else None
         try:
-            file = os.open(where.path / NAME, os.O_RDONLY)
+            file = os.open(readable(where.path, NAME), os.O_RDONLY)
         except FileNotFoundError:
             return None
         try:
@@ -124,7 +125,7 @@ def _busy(where: Any, by: dict[str, Any]) -> StoreBusy:
 
 def _locked(where: LocalFolder) -> Any:
     (where.path / NAME).parent.mkdir(exist_ok=True)
-    file = os.open(where.path / NAME, os.O_RDWR | os.O_CREAT, 0o666)
+    file = os.open(readable(where.path, NAME), os.O_RDWR | os.O_CREAT, 0o666)
     for last in (False, False, True):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

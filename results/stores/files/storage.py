@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from results.stores.files.inside import readable, replaceable
 from results.stores.files.object_storage import ObjectFolder
 from results.stores.files.trouble import StoreError, explained
 
@@ -190,14 +191,17 @@ class LocalFolder:
                 raise
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of a file; FileNotFoundError (or NotADirectoryError) where there is none."""
+        """Return the bytes of a file; FileNotFoundError (or NotADirectoryError) where there is none.
+
+        OSError where it is not inside the folder, or no regular file.
+        """
         try:
-            return (self.path / name).read_bytes()
+            return readable(self.path, name).read_bytes()
         except OSError as problem:
             # on a network file system: replaced by another machine while it was open here
             if problem.errno != errno.ESTALE:
                 raise
-            return (self.path / name).read_bytes()
+            return readable(self.path, name).read_bytes()
 
     def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
         """Return those of the files that are there."""
@@ -236,11 +240,11 @@ class LocalFolder:
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
-        (self.path / name).unlink(missing_ok=True)
+        replaceable(self.path, name).unlink(missing_ok=True)
 
     def settle(self, name: str) -> None:
         """See a file on the disk (an all-empty chunk has none)."""
-        file = self.path / name
+        file = readable(self.path, name)
         if file.exists():
             handle = os.open(file, os.O_RDONLY)
             try:

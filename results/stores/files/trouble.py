@@ -54,7 +54,8 @@ def explained(target: object, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        why = _REASONS.get(problem.errno or 0) or problem.strerror or str(problem)
+        own = f"{problem.filename}: {problem.strerror}" if problem.errno == 0 else problem.strerror
+        why = _REASONS.get(problem.errno or 0) or own or str(problem)
         kind = NoRoom if problem.errno in _FULL else StoreError
         raise kind(f"cannot {what} {target}: {why}") from problem
     except NotImplementedError as problem:

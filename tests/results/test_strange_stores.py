@@ -1,0 +1,113 @@
+"""Stores that somebody changed, with checksums that fit: nothing outside is touched, and one message says what."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store_filling import Fill, fill
+
+import dse
+from results.dataset import Layout
+from results.stores import store
+from results.stores.files import locks, seals
+from results.stores.files.storage import LocalFolder
+from results.stores.store import StoreDamaged, StoreError
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture
+def path(plan: Layout, arrays_of: Fill, tmp_path: Path) -> Path:
+    fill(tmp_path / "study.zarr", plan, arrays_of)
+    return tmp_path / "study.zarr"
+
+
+def sealed(file: Path, change: Change) -> None:
+    """Change what a file says, and seal it anew."""
+    told = seals.loaded(file.read_bytes())
+    change(told)
+    file.write_bytes(seals.dumped(told))
+
+
+def of_root(path: Path, change: Change) -> None:
+    """Change attributes of a store, and of its copy."""
+    for name in ("zarr.json", "chunks_done/root.copy"):
+        sealed(path / name, lambda told: change(told["attributes"]))
+
+
+def first_chunk(path: Path) -> Path:
+    return next(f for f in sorted((path / "energy" / "c").rglob("*")) if f.is_file())
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "energy/../../secret", "{folder}/secret", "./energy/zarr.json", ""]
+)
+@pytest.mark.parametrize("where", ["root", "marker"])
+def test_no_name_in_metadata_leads_out_of_a_store(path: Path, where: str, name: str):
+    (path.parent / "secret").write_text("do not tell")
+    name = name.format(folder=path.parent)
+    if where == "root":
+        of_root(path, lambda about: about["files"].update({name: [5, "00000000"]}))
+    else:
+        marker = next((path / "chunks_done").glob("[0-9]*.json"))
+        sealed(marker, lambda told: told["files"].update({name: [5, "00000000"]}))
+    with pytest.raises(StoreError) as problem:
+        store.check(path)
+    assert "bytes" not in str(problem.value)
+    assert "zarr.json: attributes.files" in str(problem.value) or "cannot be read" in str(problem.value)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_link_that_leads_out_of_a_store_is_not_followed(path: Path, folder: bool):
+    file = first_chunk(path).parent if folder else first_chunk(path)
+    outside = path.parent / "elsewhere"
+    file.rename(outside)
+    file.symlink_to(outside)
+    with pytest.raises(StoreDamaged, match=r"energy/c/.* cannot be read: a link leads out of the store"):
+        store.open(path).energy.load()
+
+
+def test_a_link_inside_a_store_is_followed(path: Path):
+    file = first_chunk(path)
+    file.rename(path / "energy" / "moved")
+    file.symlink_to(path / "energy" / "moved")
+    assert store.verify(path) == {}
+
+
+@pytest.mark.parametrize("name", ["energy/c", "energy/zarr.json", "zarr.json", "chunks_done/sweep.lock"])
+def test_a_pipe_in_a_store_is_not_waited_for(path: Path, name: str):
+    file = first_chunk(path) if name == "energy/c" else path / name
+    file.unlink(missing_ok=True)
+    os.mkfifo(file)
+    with pytest.raises(StoreError, match=r"no regular file|is damaged"):
+        locks.holder(path) or store.open(path)
+
+
+def test_nothing_is_written_or_removed_through_a_link(path: Path):
+    outside = path.parent / "elsewhere"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    (path / "away").symlink_to(outside)
+    where = LocalFolder(path)
+    with pytest.raises(OSError, match="a link leads out of the store"):
+        where.put("away/made", b"made")
+    with pytest.raises(OSError, match="a link leads out of the store"):
+        where.remove("away/kept")
+    lock = path / "chunks_done" / "sweep.lock"
+    lock.unlink(missing_ok=True)
+    lock.symlink_to(outside / "lock")
+    with pytest.raises(StoreError, match=r"sweep\.lock: a link leads out of the store"), locks.held(path):
+        pass
+    assert [f.name for f in outside.iterdir()] == ["kept"]
+
+
+def test_an_exported_folder_is_read_from_its_own_files_only(path: Path):
+    made = dse.export(path, path.parent / "made.zarr")
+    assert dse.open(made).energy.notnull().any()
+    file = first_chunk(made)
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(OSError, match="no regular file"):
+        dse.open(made).energy.load()
