@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import scenarios
 from results.export import answer_files, netcdf
 from results.solution import Solution
-from results.stores import store
+from results.stores import expected, store
 from results.stores.files.object_storage import ROOT
 from results.stores.files.storage import LocalFolder, named, remote
-from results.stores.files.trouble import StoreError, decoded, explained
+from results.stores.files.trouble import StoreError, explained, listed
 
 if TYPE_CHECKING:
     import os
@@ -41,9 +41,11 @@ def open(path: str | os.PathLike[str]) -> xr.Dataset:
 
         from results.stores.checked import Standing
 
-        with decoded(target):
+        with listed(target):
             inside = Standing(target, read_only=True)
             found = xr.open_zarr(inside, consolidated=False, zarr_format=3, chunks=None).drop_encoding()
+        expected.refuse(target / ROOT, found.attrs, expected.DATASET)
+        expected.refuse_variables(target, found)
         return netcdf.in_order(found)
     return store.open(target)
 

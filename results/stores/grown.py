@@ -25,7 +25,7 @@ from results.stores import store
 from results.stores.files import locks
 from results.stores.files.object_storage import MAKING, ROOT, ObjectFolder
 from results.stores.files.storage import folder, remote
-from results.stores.files.trouble import StoreError, decoded, explained
+from results.stores.files.trouble import StoreError, decoded, explained, listed
 from results.stores.identities import SAME_NUMBER
 from results.variables import COLUMNS
 
@@ -105,7 +105,7 @@ class Before:
 def before(path: str, plan: Layout, damaged: frozenset[ChunkIndex] = frozenset()) -> Before:
     """Find the points of a grid in a store of fewer of them; StoreError, which says what is not there any more."""
     opened = store.group(path)
-    with decoded(path):
+    with listed(path):
         arrays = dict(opened.arrays())
         places = tuple(_places_of_chunks(path, plan, arrays, axis) for axis in plan.sizes)
     return Before(path, places, store.chunks_of(path), frozenset(store.done(path)) - damaged, damaged)

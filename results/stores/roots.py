@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.stores import identities, markers
+from results.stores import expected, identities, markers
 from results.stores.files import seals
 from results.stores.files.object_storage import ROOT
 from results.stores.files.seals import ATTRIBUTES, FILES, SEAL
@@ -79,6 +79,7 @@ def root(where: Folder) -> dict[str, Any]:
     with explained(where, "read"):
         found, why = _document(where, ROOT)
         if found.get(ATTRIBUTES, {}).get("format") == FORMAT:
+            expected.refuse(f"{where}/{ROOT}", found[ATTRIBUTES], expected.STORE)
             return found
         if not where.exists():
             raise StoreError(f"{where} does not exist, or is an empty folder")
@@ -115,9 +116,14 @@ def _document(where: Folder, name: str) -> tuple[dict[str, Any], str]:
     if name not in texts:
         return {}, f"cannot be read: {reasons[name]}" if name in reasons else "is missing"
     try:
-        return seals.loaded(texts[name]), ""
+        found = seals.loaded(texts[name])
     except ValueError:
         return {}, "differs from what was written"
+    if not isinstance(found.get(ATTRIBUTES), dict):
+        return {}, "holds something else"
+    # the root itself is refused with what is wrong
+    wrong = expected.odd(found[ATTRIBUTES], expected.STORE, ATTRIBUTES) if name == COPY else ""
+    return ({}, f"is not what dse writes: {wrong}") if wrong else (found, "")
 
 
 def attributes(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,10 +207,15 @@ def mend(where: Folder, files: Mapping[str, bytes]) -> None:
         copy, _ = _document(where, COPY)
         document = copy or seals.loaded(files[ROOT])
     for name in damage(where, document):
-        if name != COPY:
+        if name == COPY:
+            continue
+        if name in files:
             where.put(name, files[name])
             # another release of a library may spell the same otherwise
             document[ATTRIBUTES][FILES][name] = seals.record(files[name])
+        else:
+            # recorded by somebody else
+            del document[ATTRIBUTES][FILES][name]
     first = seals.loaded(files[ROOT])[ATTRIBUTES]
     at_first = {n: value for n, value in document[ATTRIBUTES].items() if n in first}
     for name, text in ((COPY, {**document, ATTRIBUTES: at_first}), (ROOT, document)):

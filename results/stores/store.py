@@ -19,14 +19,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from results.stores import baselines, checksums, identities, markers, roots, soundness
+from results.stores import baselines, checksums, expected, identities, markers, roots, soundness
 from results.stores.checksums import UNSIGNED, along, checksum, region
 from results.stores.chunks import ChunkIndex, chunk_shape
 from results.stores.files import locks, seals
 from results.stores.files.object_storage import ROOT
 from results.stores.files.seals import ATTRIBUTES
 from results.stores.files.storage import Folder, Place, folder, remote
-from results.stores.files.trouble import NoRoom, StoreBusy, StoreDamaged, StoreError, decoded, explained
+from results.stores.files.trouble import (
+    NoRoom,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    decoded,
+    explained,
+    listed,
+)
 from results.stores.markers import DONE
 from results.stores.roots import IDENTITY
 from results.stores.soundness import AUDIT
@@ -379,12 +387,13 @@ def open(place: Place) -> xr.Dataset:
     """
     import xarray as xr
 
-    with roots.at(place) as (where, document), decoded(where):
+    with roots.at(place) as (where, document), listed(where):
         order = _variable_order(document)
         soundness.check(where, document, order)
         files = _checksummed(where, document)
         # without its version Zarr also looks for files of the other
         found = xr.open_zarr(files, consolidated=False, zarr_format=3, chunks=None).drop_encoding()
+    expected.refuse_variables(where, found, order)
     found.attrs = roots.attributes(document)
     # what is not a variable of the sweep says what stands in the rows of an axis
     rows = [n for n in found.data_vars if n not in order]

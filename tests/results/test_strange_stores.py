@@ -1,14 +1,19 @@
 """Stores that somebody changed, with checksums that fit: nothing outside is touched, and one message says what."""
 
+import json
 import os
+import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from store_filling import Fill, fill
 
 import dse
+from dse.cli import main
 from results.dataset import Layout
 from results.stores import store
 from results.stores.files import locks, seals
@@ -111,3 +116,98 @@ def test_an_exported_folder_is_read_from_its_own_files_only(path: Path):
     os.mkfifo(file)
     with pytest.raises(OSError, match="no regular file"):
         dse.open(made).energy.load()
+
+
+def identity(change: Change) -> Change:
+    """Change what is kept as the identity of a store."""
+
+    def changed(about: dict[str, Any]) -> None:
+        told = json.loads(about["identity"])
+        change(told)
+        about["identity"] = json.dumps(told)
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda about: about.update(identity="5"), "identity is 5"),
+        (lambda about: about.update(identity="{"), "identity holds no JSON"),
+        (lambda about: about.pop("identity"), "identity is missing"),
+        (identity(lambda told: told.pop("grid")), "identity.grid is missing"),
+        (identity(lambda told: told["grid"].update(variables=["../x"])), r"identity.grid.variables\[0\] is"),
+        (identity(lambda told: told.update(chunks=[0, 2])), r"identity.chunks\[0\] is 0"),
+        (lambda about: about.update(files="abc"), 'files is "abc"'),
+        (lambda about: about.pop("scenario"), "scenario is missing"),
+        (lambda about: about.update(audit="nope"), "audit holds no JSON"),
+        (lambda about: about.update(audit='{"points": "many"}'), "audit.* is missing"),
+        (lambda about: about.update(left_over="[]"), r"left_over is \[\]"),
+        (lambda about: about.update(objectives='{"energy": 1}'), "objectives.energy is 1"),
+        (lambda about: about.update(title=None), "title is null"),
+        (lambda about: about.update(points_solved_singly="x"), "points_solved_singly is"),
+    ],
+)
+def test_an_odd_root_is_refused_with_its_file_and_key(path: Path, change: Change, key: str):
+    of_root(path, change)
+    for asked in (store.check, store.open, store.done, store.origin):
+        with pytest.raises(StoreError, match=f"study.zarr/zarr.json: attributes.{key}"):
+            asked(path)
+
+
+@pytest.mark.parametrize(
+    "command", ["verify", "verify --repair", "sweep --status", "sweep --summary -o", "export -o x.csv"]
+)
+def test_every_command_refuses_an_odd_root_in_one_line(
+    path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(path.parent)
+    of_root(path, lambda about: about.update(identity="5"))
+    ended = CliRunner().invoke(main, [*command.split(), path.name])
+    assert ended.exit_code == 2, ended.output
+    assert "study.zarr/zarr.json: attributes.identity is 5; " in ended.output
+    assert len(ended.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "key"),
+    [
+        ("energy", lambda told: told.pop("zarr_format"), "it describes no variable"),
+        ("energy", lambda told: told["attributes"].update(units=5), "units is 5"),
+        ("status", lambda told: told["attributes"].update(flag_meanings="one"), "flag_values have 1 meaning"),
+    ],
+)
+def test_an_odd_variable_is_refused_with_its_file(path: Path, variable: str, text: Change, key: str):
+    file = path / variable / "zarr.json"
+    told = json.loads(file.read_bytes())
+    text(told)
+    file.write_bytes(json.dumps(told).encode())
+    of_root(
+        path, lambda about: about["files"].update({f"{variable}/zarr.json": seals.record(file.read_bytes())})
+    )
+    with pytest.raises(StoreError, match=rf"{variable}/zarr.json: .*{key}"):
+        store.open(path)
+
+
+def test_an_odd_marker_counts_as_unreadable(path: Path):
+    marker = next((path / "chunks_done").glob("[0-9]*.json"))
+    sealed(marker, lambda told: told.update(statuses={"1": "many"}))
+    with pytest.raises(StoreDamaged, match=f"chunks_done/{marker.name} cannot be read"):
+        store.open(path)
+
+
+@pytest.mark.parametrize("place", ["/", "//", "/.", "file:///"])
+def test_the_root_of_all_folders_is_no_store(place: str):
+    with pytest.raises(StoreError, match="root of all folders"):
+        store.exists(place)
+
+
+def test_files_that_lie_beside_are_left_without_a_word(path: Path):
+    made = dse.export(path, path.parent / "made.zarr")
+    for folder in (path, made):
+        (folder / "notes.txt").write_text("mine")
+        shutil.copytree(folder / "energy" / "c", folder / "plots" / "energy")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert "energy" in dse.open(folder)
+            assert (folder / "notes.txt").exists()

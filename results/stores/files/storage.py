@@ -40,17 +40,23 @@ def named(place: Place) -> str:
     if not text:
         raise StoreError("a store has a name, such as study.zarr; this one is empty")
     if not mark:
-        return text
+        return _below_root(text)
     if not _URL.match(text):
         raise StoreError(f"{text} is not an address of a store; one is s3://bucket/study.zarr")
     if kind in LOCAL:
         if not rest.startswith("/"):
             raise StoreError(f"{text} names no path; write {kind}:///folder/study.zarr, or the path alone")
-        return unquote(rest)
+        return _below_root(unquote(rest))
     if kind in FLEETING:
         raise StoreError(f"{text} would be lost when this command ends; name a folder, such as study.zarr")
     if not rest.strip("/"):
         raise StoreError(f"{text} names no bucket; write {kind}://bucket/study.zarr")
+    return text
+
+
+def _below_root(text: str) -> str:
+    if not Path(text).absolute().name:
+        raise StoreError(f"{text} is the root of all folders; name one of its own, such as study.zarr")
     return text
 
 
@@ -128,9 +134,9 @@ def replaced(root: Path, name: str, data: bytes | memoryview, *, sync: bool) -> 
     """Write a file below a folder under another name, and rename it.
 
     Folders between are made, the root never: a store that was taken away is not made again. ``sync``: wait until the
-    file is on the disk. Raises FileNotFoundError where the root is gone.
+    file is on the disk. Raises FileNotFoundError where the root is gone, and OSError where a link leads out of it.
     """
-    file = root / name
+    file = replaceable(root, name)
     writing = file.with_name(f"{file.name}.{uuid.uuid4().hex}.partial")
     try:
         try:
