@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from results import flat
+from results.export.spilling import spilling
 from results.stores.files.storage import replacing
 from results.stores.files.trouble import StoreError
 
@@ -45,8 +46,8 @@ def to_netcdf(dataset: xr.Dataset, path: str | os.PathLike[str]) -> Path:
 
     made = encoded(dataset)
     encoding = {str(n): _encoding(made[n]) for n in made.variables}
-    with replacing(path) as writing:
-        made.to_netcdf(writing, engine=ENGINE, encoding=encoding)
+    with replacing(path) as writing, spilling(writing) as file:
+        made.to_netcdf(file, engine=ENGINE, encoding=encoding)
     return Path(path)
 
 

@@ -1,8 +1,11 @@
 """Stores where writing fails: disks that are full, targets that are read-only, addresses where nothing can be kept."""
 
+import io
 import os
+import random
 import shutil
 import subprocess
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ from store_filling import IDENTITY, WRITER, Fill, fill, start
 
 from results import dataset
 from results.dataset import Layout
+from results.export.spilling import Spilling
 from results.stores import store
 from results.stores.store import StoreError
 
@@ -91,3 +95,47 @@ def test_a_file_size_limit_is_reported(tmp_path: Path, question: object, make_ax
     printed, _ = process.communicate()
     assert printed.startswith("NoRoom cannot"), printed
     assert "exceed the size allowed" in printed
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_a_netcdf_file_that_does_not_fit_ends_in_one_line_and_leaves_nothing(
+    lazy: bool, plan: Layout, arrays_of: Fill, tmp_path: Path
+):
+    fill(tmp_path / "study.zarr", plan, arrays_of)
+    program = """
+    import resource, sys
+    import dse
+
+    study = dse.open("study.zarr")
+    if sys.argv[1] == "False":
+        study.load()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY))
+    try:
+        dse.export(study, "made.nc")
+    except Exception as problem:
+        print(problem)
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(lazy)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = "cannot write made.nc: a file would exceed the size allowed; what is stored stays valid\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, said, "")
+    assert [f.name for f in tmp_path.iterdir()] == ["study.zarr"]
+
+
+def test_a_file_that_spills_reads_back_whatever_was_written():
+    dice, whole = random.Random(1), io.BytesIO()
+    with Spilling(Path("/dev/full")) as file:
+        for _ in range(300):
+            data = dice.randbytes(dice.randrange(40))
+            for one in (file, whole):
+                one.seek(len(data) * 7)
+                one.write(data)
+            for one in (file, whole):
+                one.seek(13)
+            assert file.read(200) == whole.read(200)
+        assert file.problem is not None
