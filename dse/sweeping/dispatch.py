@@ -12,7 +12,7 @@ import queue
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -31,6 +31,7 @@ from dse.sweeping.points.chunk_work import (
 )
 from dse.sweeping.points.one_by_one import places
 from dse.sweeping.points.study import Finished, Study
+from dse.system.nouns import plural
 from dse.system.processes import WorkersLost
 from dse.version import VERSION
 from results.solution import Solution, Status
@@ -38,7 +39,7 @@ from results.stores.chunks import ChunkIndex
 
 IN_FLIGHT = 1000
 PER_THREAD = 3
-LOOK = 0.5
+LOOK, LOOK_OFTEN = 0.5, 0.05
 REFUSALS = 20
 REMIND = 60.0
 _GONE = "the connection to the Dask scheduler is lost; what is stored stays valid, run it again to continue"
@@ -113,21 +114,44 @@ def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator
     waiting = iter(todo)
     # one more than there are cores: a thread that has written waits for the disk
     threads = CPU_COUNT + 1
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    # Ctrl-C may come at any moment, and reach another thread: nothing here is waited for without looking up
+    ended: queue.SimpleQueue[Future[Finished]] = queue.SimpleQueue()
+    running = set[Future[Finished]]()
 
-        def more(count: int) -> set[Future[Finished]]:
-            return {pool.submit(solved, at, study, index) for index in itertools.islice(waiting, count)}
+    def begin(count: int) -> None:
+        for index in itertools.islice(waiting, count):
+            running.add(future := pool.submit(solved, at, study, index))
+            future.add_done_callback(ended.put)
 
-        running = more(2 * threads)
-        try:
-            while running:
-                ended, running = wait(running, return_when=FIRST_COMPLETED)
-                for one in ended:
-                    yield one.result()
-                running |= more(len(ended))
-        finally:
-            for one in running:
-                one.cancel()
+    try:
+        begin(2 * threads)
+        while running:
+            try:
+                one = ended.get(timeout=LOOK)
+            except queue.Empty:
+                continue
+            running.remove(one)
+            yield one.result()
+            begin(1)
+    except BaseException as problem:
+        # a thread cannot be ended
+        under_way = sum(not one.cancel() and not one.done() for one in running)
+        if under_way and isinstance(problem, KeyboardInterrupt | GeneratorExit):
+            many = f"{plural(under_way, 'chunk')} under way {'is' if under_way == 1 else 'are'}"
+            _log.warning(
+                "interrupted: %s finished%s first; Ctrl-C again ends at once", many, _and_stored(study)
+            )
+        while not all(one.done() for one in running):
+            time.sleep(LOOK_OFTEN)
+        raise
+    finally:
+        # not waited for again where a second Ctrl-C came meanwhile
+        pool.shutdown(wait=False)
+
+
+def _and_stored(study: Study) -> str:
+    return "" if study.store is None else " and stored"
 
 
 class _Watch:

@@ -7,8 +7,9 @@ import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = (
     False  # typing takes a while to import, and Ctrl-C shows a traceback until this module is there
@@ -52,6 +53,18 @@ def end_quietly() -> Any:
     except ValueError:
         # only the main thread may change it
         return None
+
+
+def leave_threads() -> None:
+    """End an interrupted process now where the interpreter would wait for threads that are still at work."""
+    if not any(
+        t.is_alive() and not t.daemon for t in threading.enumerate() if t is not threading.main_thread()
+    ):
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(INTERRUPTED)
 
 
 def prepare() -> None:

@@ -1,5 +1,6 @@
 """Sweeps that are interrupted or run out of disk, and sweeps from anywhere (what is killed: tests/crash)."""
 
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -69,6 +70,52 @@ def test_control_c_says_how_to_continue(
         _, complaints = again.communicate(timeout=240)
         assert again.returncode == 0, complaints
         same_as_undisturbed(undisturbed, file, store)
+
+
+CAPPED = """
+model   = "nbody"
+machine = "balanced"
+
+[given]
+bodies         = 1e5
+flops_per_pair = 10
+
+[decide]
+processors = { max = 65536 }
+memory     = {}
+
+[objective]
+minimize = "energy"
+
+[limits]
+time  = { max = "1 s" }
+power = { max = "1 kW" }
+
+[sweep]
+deadline  = { path = "limits.time.max", start = "10 ms", stop = "10 s", num = 300, spacing = "log" }
+power_cap = { path = "limits.power.max", start = "10 W", stop = "10 kW", num = 70, spacing = "log" }
+"""
+
+
+def test_control_c_says_at_once_what_is_waited_for_and_a_second_one_ends_that(
+    start: Any, waiting: Any, tmp_path: Path
+):
+    (tmp_path / "grid.toml").write_text(CAPPED)
+    process, store = start("sweep", "grid.toml", "-o", "s.zarr", hold=1), tmp_path / "s.zarr"
+    waiting(some_done(store, 1))
+    process.send_signal(signal.SIGINT)
+    said = next(line for line in process.stderr if "interrupted" in line)
+    assert re.search(r"chunks? under way (is|are) finished and stored first; Ctrl-C again ends at once", said)
+    assert process.poll() is None
+    kept = results.stores.store.done(store)
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate(timeout=240)
+    assert (process.returncode, complaints) == (
+        130,
+        "interrupted; s.zarr keeps what is done, and the same command continues\n",
+    )
+    assert results.stores.store.done(store) >= kept
+    assert results.stores.store.verify(store) == {}
 
 
 SCRIPT = """

@@ -47,6 +47,8 @@ class Door(click.Group):
         if standalone_mode:
             # the answer is out: Ctrl-C now only ends what the interpreter tidies up
             streams.end_quietly()
+            if code == INTERRUPTED:
+                streams.leave_threads()
             sys.exit(code)
         return code
 
