@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import queue
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
@@ -21,19 +22,21 @@ import results.stores.chunks
 from dse.sweeping.cluster import clusters, news
 from dse.sweeping.cluster.workers import LocalWorkers
 from dse.sweeping.points.chunk_work import (
+    LEFT_OVER,
     Ready,
     itself,
     prepared,
     solve_chunk,
-    solve_point,
+    solve_part,
     solved,
     written,
 )
-from dse.sweeping.points.one_by_one import places
 from dse.sweeping.points.study import Finished, Study
 from dse.system.nouns import plural
 from dse.system.processes import WorkersLost
 from dse.version import VERSION
+from formulations import handover
+from formulations.grids import over_grid
 from results.solution import Solution, Status
 from results.stores.chunks import ChunkIndex
 
@@ -72,18 +75,31 @@ def through_dask(
 
 
 def _handed_out(watch: _Watch, study: Study, todo: list[ChunkIndex]) -> Iterator[Finished]:
-    client = watch.client
+    what = watch.client.submit(itself, study, pure=False)
+    deadly = yield from _whole(watch, what, study, todo)
+    if deadly:
+        # what ended them may have had nothing to do with the chunk
+        _log.warning("workers ended again and again at %s, tried once more", plural(len(deadly), "chunk"))
+        deadly = yield from _whole(watch, what, study, deadly)
+    for index in deadly:
+        _log.warning("workers ended again at chunk %s: it is divided to find the points that do it", index)
+        yield _in_parts(watch, what, study, index)
+
+
+def _whole(
+    watch: _Watch, what: Any, study: Study, todo: list[ChunkIndex]
+) -> Generator[Finished, None, list[ChunkIndex]]:
+    """Hand out chunks; returns those whose workers died each time."""
     waiting, deadly = iter(todo), list[ChunkIndex]()
     ended: queue.SimpleQueue[tuple[ChunkIndex, Any]] = queue.SimpleQueue()
     running = watch.running
-    what = client.submit(itself, study, pure=False)
 
     def refill() -> None:
         if len(running) > watch.most // 2:
             return
         # many tasks in one message cost the scheduler a fraction of what they cost one by one
         batch = list(itertools.islice(waiting, watch.most - len(running)))
-        futures = client.map(solve_chunk, [what] * len(batch), batch, pure=False) if batch else []
+        futures = watch.client.map(solve_chunk, [what] * len(batch), batch, pure=False) if batch else []
         for index, future in zip(batch, futures, strict=True):
             running[index] = future
             future.add_done_callback(lambda future, index=index: ended.put((index, future)))
@@ -103,8 +119,7 @@ def _handed_out(watch: _Watch, study: Study, todo: list[ChunkIndex]) -> Iterator
         else:
             yield finished
         refill()
-    for index in deadly:
-        yield _point_by_point(watch, what, study, index)
+    return deadly
 
 
 def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator[Finished]:
@@ -168,6 +183,7 @@ class _Watch:
         self.client, self._local, self._patience = client, local, patience
         self._said, self._told_points = said, told
         self.running: dict[ChunkIndex, Any] = {}
+        self.apart = 0  # points of a chunk that is solved in parts
         self._refused = 0  # since the last task that came to an end
         self.most = IN_FLIGHT
         self._seen = self._told = time.monotonic()
@@ -206,7 +222,7 @@ class _Watch:
             if self._refused >= REFUSALS:
                 raise WorkersLost(f"no worker that joined can take part: {message}")
             _log.warning("%s (the sweep goes on without it)", message)
-        self._told_points(self._said.points(self.running.__contains__))
+        self._told_points(self.apart + self._said.points(self.running.__contains__))
 
     def _miss(self) -> None:
         """Say that there is no worker, and give up when that has lasted too long."""
@@ -256,22 +272,53 @@ class _Watch:
                 raise WorkersLost(told) from problem
 
 
-def _point_by_point(watch: _Watch, what: Any, study: Study, index: ChunkIndex) -> Finished:
-    """Solve a chunk whose worker died again and again: the points that did it become errors."""
+def _in_parts(watch: _Watch, what: Any, study: Study, index: ChunkIndex) -> Finished:
+    """Solve a chunk whose workers died again and again in halves, and halves of these: points that do it become errors.
+
+    A way for many points at once gives each the same numbers whichever others are asked.
+    """
     at = prepared(study)
-    region = results.stores.chunks.block(at.plan.shape, study.chunks, index)
-    known = None if at.before is None else at.before.known(region)
-    found = []
-    for place in places(region):
-        if known is not None and known[tuple(i - s.start for i, s in zip(place, region, strict=True))]:
-            found.append(Solution(Status.ERROR))
+    chunk = results.stores.chunks.block(at.plan.shape, study.chunks, index)
+    arrays = results.dataset.blank(at.plan, over_grid.sides(chunk))
+    ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    alone, under_way, why = 0, 0, dict[str, int]()
+
+    def begin(part: tuple[slice, ...]) -> None:
+        nonlocal under_way
+        under_way += 1
+        future = watch.client.submit(solve_part, what, part, pure=False)
+        future.add_done_callback(lambda future: ended.put((part, future)))
+
+    for half in _halves(chunk):
+        begin(half)
+    while under_way:
+        part, future = watch.next(ended)
+        under_way -= 1
+        points = math.prod(over_grid.sides(part))
+        found = watch.outcome(future)
+        if found is None and points > 1:
+            for half in _halves(part):
+                begin(half)
             continue
-        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        future = watch.client.submit(solve_point, what, place, pure=False)
-        future.add_done_callback(ended.put)
-        solution = watch.outcome(watch.next(ended))
-        found.append(solution or Solution(Status.ERROR, message="the worker process died each time it tried"))
-    arrays = results.dataset.to_arrays(at.plan, found, [s.stop - s.start for s in region])
-    if at.before is not None:
-        at.before.fill(arrays, region)
-    return written(at, study, index, arrays)
+        if found is None:
+            died = Solution(Status.ERROR, message="the worker process died each time it tried")
+            found = results.dataset.to_arrays(at.plan, [died], over_grid.sides(part)), 1, {}
+        own, left, reasons = found
+        alone += left
+        why = handover.merged([why, reasons])
+        place = tuple(slice(s.start - c.start, s.stop - c.start) for s, c in zip(part, chunk, strict=True))
+        for name, values in own.items():
+            arrays[name][place] = values
+        watch.apart += points
+    watch.apart = 0
+    return written(at, study, index, arrays, {"alone": alone, LEFT_OVER: why})
+
+
+def _halves(part: tuple[slice, ...]) -> list[tuple[slice, ...]]:
+    """Divide a block along its longest side; one of a point is alone."""
+    sides = over_grid.sides(part)
+    axis = max(range(len(sides)), key=sides.__getitem__)
+    whole = part[axis]
+    middle = (whole.start + whole.stop) // 2
+    cut = [slice(whole.start, middle), slice(middle, whole.stop)]
+    return [(*part[:axis], some, *part[axis + 1 :]) for some in cut if some.stop > some.start]

@@ -1,10 +1,13 @@
 """What travels between a sweep and its workers."""
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from distributed import KilledWorker
 
 import dse
 import results.stores.store
@@ -89,6 +92,80 @@ def test_nothing_big_travels_with_a_chunk(evaluated: Path):
     assert sizes[0] > len(study.text)
     assert len(sizes) == 1 + len(todo)
     assert max(sizes[1:]) < 200
+
+
+AXES = """
+[sweep]
+deadline = { path = "limits.time.max", start = "1 ms", stop = "10 s", num = 6, spacing = "log" }
+bodies = { path = "given.bodies", values = [1e4, 1e5, 1e6, 1e7] }
+"""
+
+
+class Deadly(Inline):
+    """A client whose workers die at what ``kills`` says."""
+
+    def __init__(self, kills: Callable[[Any, Any], bool]) -> None:
+        super().__init__()
+        self.kills = kills
+
+    def submit(self, function: Any, *arguments: Any, pure: bool = False, key: str = "") -> Any:
+        if function in {dispatch.solve_chunk, dispatch.solve_part} and self.kills(function, arguments[-1]):
+            return Killed(None)
+        return super().submit(function, *arguments, pure=pure, key=key)
+
+
+class Killed(Now):
+    status = "error"
+
+    def result(self, timeout: float) -> Any:
+        raise KilledWorker("chunk", None, 3)
+
+
+def killed_once() -> Callable[[Any, Any], bool]:
+    deaths = iter([True, False])
+    return lambda _, index: index == (0, 1) and next(deaths)
+
+
+def killed_by(point: tuple[int, ...]) -> Callable[[Any, Any], bool]:
+    def kills(function: Any, part: Any) -> bool:
+        if function is dispatch.solve_chunk:
+            return bool(part == (0, 1))
+        return all(s.start <= i < s.stop for i, s in zip(point, part, strict=True))
+
+    return kills
+
+
+@pytest.mark.parametrize(
+    ("kills", "lost"),
+    [
+        (killed_once, None),
+        (lambda: killed_by((-1, -1)), None),
+        (lambda: killed_by((3, 2)), (3, 0)),
+    ],
+)
+def test_a_chunk_whose_workers_died_has_the_numbers_of_an_undisturbed_one(
+    kills: Any, lost: tuple[int, ...] | None, deadline: Path, caplog: pytest.LogCaptureFixture
+):
+    """Each point that does not kill a worker has them bit for bit, however the chunk was divided."""
+    deadline.write_text(deadline.read_text() + AXES)
+    asked = dse.load(deadline)
+    study = chunk_work.Study(asked.text, asked.file, (6, 2))
+    todo = [(0, 0), (0, 1)]
+    whole = {i: chunk_work.solve_chunk(study, i).arrays for i in todo}
+    found = {f.index: f.arrays for f in dispatch.through_dask(Deadly(kills()), None, study, todo)}
+    assert "tried once more" in caplog.text
+    for index in todo:
+        for name, values in whole[index].items():
+            mine = found[index][name]
+            same = np.array(mine == values) | (
+                (values.dtype.kind == "f") and np.isnan(values) & np.isnan(mine)
+            )
+            if lost is not None and index == (0, 1):
+                same[lost] = True
+            assert name == "seconds" or same.all(), name
+    if lost is not None:
+        assert found[0, 1]["status"][lost] == 5
+        assert "died each time" in found[0, 1]["message"][lost]
 
 
 def test_what_a_worker_says_of_a_store_that_is_gone_arrives_whole(

@@ -297,11 +297,9 @@ def side_by_side(at: Ready) -> bool:
     return bool(getattr(at.path, "threads", False))
 
 
-def solve_point(study: Study, place: tuple[int, ...]) -> Solution:
-    """Solve one point of a grid."""
-    with _one_at_a_time:
-        at = prepared(study)
-        return answered(at.grid, place, at.points, full=at.plan.full)
+def solve_part(study: Study, region: tuple[slice, ...]) -> tuple[Arrays, int, Mapping[str, int]]:
+    """Solve a block of a chunk; also how many points a way for whole blocks left over, and why."""
+    return _anew(prepared(study), region, None)
 
 
 def written(
