@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ BUSY_SECONDS = 60.0
 RETRIES = 3
 MADE_AT_ONCE = 20
 PAUSE_WHILE_MADE = 0.1
+DAMAGED = frozenset({"database disk image is malformed", "file is not a database"})
+"""What SQLite says of such a file."""
 TABLES = frozenset({"studies", "version_info"})
 """The tables that Optuna makes first."""
 
@@ -61,7 +64,7 @@ def connected(storage: str, pace: Pace = PACE) -> optuna.storages.RDBStorage:
     except StudyError:
         raise
     except Exception as problem:  # SQLAlchemy's own, Optuna's own, or the driver's
-        raise StudyError(f"{storage}: no study can be kept there: {first_line(problem)}") from problem
+        raise StudyError(f"{storage}: no study can be kept there: {why(problem)}") from problem
     if where.startswith("sqlite"):
         sqlalchemy.event.listen(made.engine, "connect", _write_ahead)
         made.engine.dispose()  # connections made before are closed
@@ -119,7 +122,15 @@ def heard_of(storage: optuna.storages.RDBStorage, study: str) -> set[int]:
         return set(open_.execute(asked, {"study": study}).scalars())
 
 
-def first_line(problem: BaseException) -> str:
-    """Return the first line of what a problem says."""
-    text = str(problem).strip() or type(problem).__name__
-    return text.splitlines()[0]
+def why(problem: BaseException) -> str:
+    """Return in a line what a problem of a database says at its root: Optuna says something else of a damaged one."""
+    found: BaseException | None = problem
+    while found is not None and not isinstance(found, sqlite3.DatabaseError):
+        found = found.__cause__ or found.__context__
+    text = str(found or problem).strip() or type(problem).__name__
+    line = text.splitlines()[0]
+    if line in DAMAGED:
+        return (
+            f"it is damaged, or no database of trials ({line}): name another file, or put a copy of it back"
+        )
+    return line

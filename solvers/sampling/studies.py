@@ -23,7 +23,7 @@ from dse.version import VERSION
 from results.stores import identities
 from scenarios.question import Question, Search
 from solvers.sampling import sampler
-from solvers.sampling.databases import PACE, Pace, StudyError, connected, first_line, heard_of
+from solvers.sampling.databases import PACE, Pace, StudyError, connected, heard_of, why
 from solvers.sampling.first_trials import FirstTrials
 from solvers.sampling.sampler import Found, Tried
 from solvers.sampling.trials import Designs, UnreadableState, score
@@ -193,7 +193,7 @@ def opened(designs: Designs, asked: Search) -> tuple[optuna.Study, optuna.storag
         )
         _mark_study(study, designs, asked)
     except (optuna.exceptions.OptunaError, ValueError) as problem:
-        raise StudyError(f"{asked.storage}: {first_line(problem)}") from problem
+        raise StudyError(f"{asked.storage}: {why(problem)}") from problem
     return study, storage
 
 

@@ -170,6 +170,20 @@ def test_a_database_of_another_program_gets_no_tables(storage: str) -> None:
         assert theirs.execute("SELECT name FROM sqlite_master").fetchall() == [("a",)]
 
 
+@pytest.mark.parametrize("part", [slice(0, 100), slice(4096, 40000)])
+def test_a_damaged_database_is_called_damaged(part: slice, storage: str) -> None:
+    dse.solve(NBODY, trials=2, storage=storage, compare=False)
+    with sqlite3.connect(storage) as mine:
+        mine.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for name in ("-wal", "-shm"):
+        Path(storage + name).unlink(missing_ok=True)
+    data = bytearray(Path(storage).read_bytes())
+    data[part] = b"x" * len(data[part])
+    Path(storage).write_bytes(data)
+    with pytest.raises(StudyError, match="it is damaged, or no database of trials"):
+        dse.solve(NBODY, trials=3, storage=storage, compare=False)
+
+
 def test_a_front_is_kept_too(storage: str) -> None:
     asked = NBODY | {"objective": {"minimize": ["energy", "time"]}, "limits": {}}
     found = dse.front(asked, trials=20, storage=storage, compare=False)
