@@ -135,7 +135,7 @@ def _safe(name: str) -> str:
 
 
 def _attributes(attributes: Mapping[str, Any], dtype: Any) -> dict[str, Any]:
-    found = {k: v for k, v in attributes.items() if not (isinstance(v, str) and v == "")}
+    found = dict(attributes)
     if "units" in found:
         cf = cf_unit(str(found["units"]))
         if cf != found["units"]:
@@ -182,5 +182,11 @@ def decoded(dataset: xr.Dataset) -> xr.Dataset:
             kept["units"] = variable.attrs[UNITS]
         if "flag_values" in kept:
             kept["flag_values"] = np.atleast_1d(kept["flag_values"]).tolist()
-        variable.attrs = kept
+        variable.attrs = _plain(kept)
+    found.attrs = _plain(found.attrs)
     return in_order(found)
+
+
+def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes with Python's numbers: HDF5 gives back NumPy's."""
+    return {k: v.item() if isinstance(v, np.generic) else v for k, v in attributes.items()}

@@ -75,6 +75,15 @@ def test_datasets_come_back_as_they_were(ds: xr.Dataset, stored: xr.Dataset, tmp
         same(one, back.load())
 
 
+@pytest.mark.parametrize("ending", [".nc", ".zarr"])
+def test_what_is_exported_is_identical_to_what_comes_back(ds: xr.Dataset, tmp_path: Path, ending: str):
+    ds["energy"].attrs["path"] = ""
+    ds.attrs |= {"solves": 3, "width": 0.5, "refusal": ""}
+    back = reading.open(formats.write(ds, tmp_path / f"made{ending}"))
+    assert ds.identical(back)
+    assert {n: type(v) for n, v in back.attrs.items()} == {n: type(v) for n, v in ds.attrs.items()}
+
+
 def test_netcdf_keeps_the_cf_conventions(ds: xr.Dataset, tmp_path: Path):
     """What the conventions ask of names, units, flags, coordinates and missing values, on the file as it is."""
     ds = ds.rename({"memory": "decided.memory"})
