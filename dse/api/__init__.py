@@ -136,7 +136,7 @@ def read(model: Any, scenario: Source, solver: str | None = None, seconds: float
     return pyomo_models.read(model, load(scenario), solver, seconds)
 
 
-@checked("store", "workers", "metrics", "patience", "audit", "solver", "seconds")
+@checked("store", "client", "workers", "metrics", "patience", "audit", "solver", "seconds")
 def sweep(
     scenario: Source,
     store: str | Path | None = None,
@@ -213,7 +213,7 @@ def _other_solver(solver: str | None, seconds: float) -> By | None:
     return pyomo_points.by(solver, seconds)
 
 
-@checked("store", "workers", "patience")
+@checked("store", "client", "workers", "patience")
 def uncertainty(
     scenario: Source,
     store: str | Path | None = None,
@@ -246,7 +246,7 @@ def uncertainty(
     )
 
 
-@checked("workers", "patience")
+@checked("client", "workers", "patience")
 def what_matters(
     scenario: Source,
     rows: int | None = None,
@@ -307,7 +307,7 @@ def front(
     return pictured(swept_fronts.front(found, points, tolerance, progress, _other_solver(solver, seconds)))
 
 
-@checked("store", "metrics", "workers", "patience")
+@checked("store", "metrics", "client", "workers", "patience")
 def evaluate(
     scenario: Source,
     store: str | Path | None = None,

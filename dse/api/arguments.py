@@ -14,7 +14,7 @@ R = TypeVar("R")
 
 
 def checked(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Have a function refuse arguments of these names that cannot be meant; None is always left to it.
+    """Have a function refuse arguments of these names that cannot be meant; None is left to it where it is a default.
 
     Raises TypeError for what is of another kind, and ValueError for a number that is not possible.
     """
@@ -22,12 +22,13 @@ def checked(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         code = function.__code__
         places = code.co_varnames[: code.co_argcount]
+        needed = places[: code.co_argcount - len(function.__defaults__ or ())]
 
         @functools.wraps(function)
         def run(*arguments: P.args, **options: P.kwargs) -> R:
             given = {**dict(zip(places, arguments, strict=False)), **options}
             for name in names:
-                refuse_impossible(name, given.get(name))
+                refuse_impossible(name, given.get(name), needed=name in needed and name in given)
             return function(*arguments, **options)
 
         return run
@@ -35,9 +36,9 @@ def checked(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def refuse_impossible(name: str, value: object) -> None:
-    """Refuse one argument as ``checked`` does."""
-    if value is not None:
+def refuse_impossible(name: str, value: object, *, needed: bool = False) -> None:
+    """Refuse one argument as ``checked`` does, None where it is ``needed``."""
+    if value is not None or needed:
         _CHECKS[name](name, value)
 
 
@@ -61,6 +62,13 @@ def _is_path(name: str, value: object) -> None:
         raise TypeError(f'{name} is {value!r}; it may be a path, such as "study.zarr"')
 
 
+def _is_client(name: str, value: object) -> None:
+    if not callable(getattr(value, "submit", None)) or not hasattr(value, "scheduler_info"):
+        raise TypeError(
+            f'{name} is {value!r}; it may be a Dask client, such as distributed.Client("tcp://HOST:8786")'
+        )
+
+
 def _is_name(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise TypeError(f"{name} is {value!r}; it may be a name")
@@ -75,6 +83,7 @@ def _are_names(name: str, value: object) -> None:
 
 _CHECKS: Mapping[str, Callable[[str, object], None]] = {
     "audit": functools.partial(_whole_number, 0),
+    "client": _is_client,
     "columns": _are_names,
     "file": _is_path,
     "ignore": _are_names,

@@ -24,15 +24,12 @@ from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json
 from dse.quantities import plural
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import named, writable
+from results.stores.files.storage import fillable, writable
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-NOT_STORES = frozenset(
-    {".csv", ".jsonl", ".nc", ".parquet", ".md", ".tex", ".png", ".svg", ".pdf", ".json", ".toml", ".txt"}
-)
 EXTEND = click.option(
     "--extend",
     is_flag=True,
@@ -131,7 +128,7 @@ def sweep(
         )
     if baseline is None and baseline_machine is not None:
         baseline = scenario
-    check_store(output)
+    fillable(output)
     asked = api.load(scenario, machine)
     if pictures:
         _refuse_undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})
@@ -175,13 +172,6 @@ def _print_sweep(dataset: xr.Dataset, store: str, summary: bool, as_json: bool) 
     if told["statuses"].get("error") or not told["audit"].get("passed", True):
         return EXIT_FAILED
     return robust_front_page.code(dataset, judged)
-
-
-def check_store(output: str) -> None:
-    """Refuse what cannot be the name of a Zarr store; raises UsageError."""
-    named(output)
-    if Path(output).suffix in NOT_STORES:
-        raise click.UsageError(f"this fills a Zarr store (a folder): name it {Path(output).stem}.zarr")
 
 
 def _names_in_list(text: str | None) -> list[str] | None:
@@ -342,7 +332,7 @@ def evaluate(
     if output is None:
         dataset = api.evaluate(asked, metrics=_names_in_list(metrics))
     else:
-        check_store(output)
+        fillable(output)
         folder_for(output)
         with filling(output), client_at(place) as client:
             dataset = api.evaluate(

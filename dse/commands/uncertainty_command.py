@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dse.commands import sweep_command
 from dse.commands.answering import RECORD
 from dse.commands.terminal import sketch, sweep_summary
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, draw, filling, folder_for
@@ -18,7 +17,7 @@ from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show_tables
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import writable
+from results.stores.files.storage import fillable, writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,7 +88,7 @@ def uncertainty(
             )
         writable(str(name))
     if output is not None:
-        sweep_command.check_store(output)
+        fillable(output)
         folder_for(output)
     if design is not None and Path(design).suffix != RECORD:
         raise click.UsageError("--design takes a .json file, which `dse solve --json` printed")

@@ -20,6 +20,7 @@ from formulations import evaluation, failures
 from formulations.grids import over_grid
 from formulations.grids.over_grid import Array, Spread
 from results.dataset import Layout, Variable
+from results.stores.files.storage import fillable
 from scenarios import Grid, Scenario
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def evaluate(
     Raises ScenarioError where something is decided, or where there is a store and nothing is swept; UnknownName for
     a metric that the model does not have.
     """
+    if store is not None:
+        fillable(store)
     grid = scenarios.grid(asked)
     decided = grid.decided()
     if decided:

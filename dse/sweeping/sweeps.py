@@ -83,6 +83,8 @@ def sweep(
     cluster end, UnknownName for a metric that the model does not have. A point that fails is recorded as ``error``
     with its message.
     """
+    if store is not None:
+        results.stores.files.storage.fillable(store)
     grid = scenarios.grid(scenario)
     _refuse_without_sweep(scenario, grid)
     if full:

@@ -270,6 +270,15 @@ def test_a_connection_in_the_open_is_told_of_once(
     assert "give --scheduler tls://" in caplog.text
 
 
+def test_other_versions_are_told_of_in_our_own_words_alone(
+    open_scheduler: str, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+):
+    table = {"warning": "a table with paths", "error": ""}
+    monkeypatch.setattr("distributed.versions.error_message", lambda *told: table)
+    clusters.connected(open_scheduler).close()
+    assert not [w for w in recwarn if "table" in str(w.message)]
+
+
 def test_a_site_that_requires_encryption_is_told_what_to_give():
     required = configured({"distributed.comm.require-encryption": True})
     with required, pytest.raises(WorkersLost, match=r"is not encrypted.*require-encryption.*tls://"):

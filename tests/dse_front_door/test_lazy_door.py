@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dse
+from results.stores.store import StoreError
 
 HEAVY = "numpy pandas xarray pint pydantic pyomo zarr dask distributed scipy matplotlib rich highspy optuna"
 
@@ -59,6 +61,15 @@ def test_what_is_listed_is_what_there_is_to_call():
         (lambda: dse.sweep("nbody_deadline_sweep", audit=True), "audit is True"),
         (lambda: dse.sweep("nbody_deadline_sweep", metrics="time"), "it may be a list of names: ['time']"),
         (lambda: dse.open(3), "store is 3"),
+        (lambda: dse.open(None), 'store is None; it may be a path, such as "study.zarr"'),
+        (lambda: dse.status(None), "store is None"),
+        (lambda: dse.verify(store=None), "store is None"),
+        (lambda: dse.export("nbody_deadline", None), "path is None"),
+        (
+            lambda: dse.sweep("nbody_deadline_sweep", client="tcp://a:1"),
+            "client is 'tcp://a:1'; it may be a Dask client",
+        ),
+        (lambda: dse.evaluate("nbody_deadline_sweep", client=3), "client is 3; it may be a Dask client"),
         (lambda: dse.compare("nbody_deadline", machines="balanced"), "list of names: ['balanced']"),
         (lambda: dse.diff("nbody_deadline", "nbody_deadline", float("nan")), "tolerance is nan"),
         (lambda: dse.load("nbody_deadline", machine=3), "machine is 3; it may be a name"),
@@ -68,6 +79,13 @@ def test_an_argument_that_cannot_be_meant_is_refused_by_its_name(asked: Callable
     with pytest.raises((TypeError, ValueError)) as found:
         asked()
     assert told in str(found.value)
+
+
+@pytest.mark.parametrize("fill", [dse.sweep, dse.evaluate])
+def test_a_store_with_the_name_of_a_file_is_refused(fill: Callable[..., Any], tmp_path: Path):
+    with pytest.raises(StoreError, match=r"this fills a Zarr store \(a folder\): name it a\.zarr"):
+        fill("nbody_deadline_sweep", tmp_path / "a.csv")
+    assert not list(tmp_path.iterdir())
 
 
 def test_calling_a_verb_does_not_turn_its_name_into_a_module():

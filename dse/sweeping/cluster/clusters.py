@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -56,6 +57,7 @@ def connected(address: str) -> Any:
     """
     from distributed import Client
     from distributed.comm import resolve_address
+    from distributed.versions import VersionMismatchWarning
 
     _hush()
     if address.startswith("tls://"):
@@ -63,7 +65,10 @@ def connected(address: str) -> Any:
     try:
         resolved = resolve_address(address)
         _allowed(resolved)
-        client = Client(resolved, timeout=CONNECT_SECONDS, set_as_default=False)
+        with warnings.catch_warnings():
+            # which versions differ is said below, in a line
+            warnings.simplefilter("ignore", VersionMismatchWarning)
+            client = Client(resolved, timeout=CONNECT_SECONDS, set_as_default=False)
     except OSError as problem:
         why = f"; {problem.__cause__ or problem}" if address.startswith("tls") else ""
         raise WorkersLost(f"no Dask scheduler answers at {address}{why}") from problem

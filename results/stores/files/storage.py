@@ -27,6 +27,10 @@ Place = str | os.PathLike[str]
 
 LOCAL = frozenset({"file", "local"})
 FLEETING = frozenset({"memory"})
+OF_FILES = frozenset(
+    {".csv", ".jsonl", ".nc", ".parquet", ".md", ".tex", ".png", ".svg", ".pdf", ".json", ".toml", ".txt"}
+)
+"""How names of files end, which no store is to have."""
 _URL = re.compile(r"^[a-z][a-z0-9+.-]+://")
 
 
@@ -52,6 +56,13 @@ def named(place: Place) -> str:
     if not rest.strip("/"):
         raise StoreError(f"{text} names no bucket; write {kind}://bucket/study.zarr")
     return text
+
+
+def fillable(place: Place) -> None:
+    """Raise StoreError for what cannot be the name of a Zarr store to fill."""
+    text = named(place)
+    if Path(text).suffix in OF_FILES:
+        raise StoreError(f"{text}: this fills a Zarr store (a folder): name it {Path(text).stem}.zarr")
 
 
 def _below_root(text: str) -> str:
