@@ -117,10 +117,13 @@ def next_change(
         reach = abs(math.log(float(far)) - math.log(state.bound)) + 1e-9
         return _Trials(problem, solution, key, state.bound, sign, effort).first(reach, free[0])
     parts = parts_with_limit_at(problem, key, least * math.exp(sign * 1e-9))
-    there = _design_and_objective(problem, parts, effort.least(parts))
-    if there is None:
+    searched = effort.least(parts)
+    there = _design_and_objective(problem, parts, searched)
+    if there is None or searched.status == branch.FAILED:
+        # what a search that was ended has found may be worse than the answer itself
         effort.ended.add(key)
-    return None if there is None else (least, there[1])
+        return None
+    return least, there[1]
 
 
 def _least_bound(

@@ -173,3 +173,35 @@ def test_another_choice_may_be_better_before_the_best_one_changes() -> None:
     assert there.variables["machine"] == "balanced"
     assert there.objective == pytest.approx(state.next_objective, rel=1e-9)
     assert before.objective == found.objective
+
+
+def test_no_next_change_is_told_that_is_worse_than_the_answer():
+    # one real memory is nearly flat, so that searches at other limits end before they are closed
+    machine = {
+        "time_per_flop": 3e-9,
+        "energy_per_flop": 2e-10,
+        "leakage_power": 0.15,
+        "node_time_per_word": 4e-8,
+        "node_energy_per_word": 9e-6,
+        "node_memory_power_per_word": 2e-6,
+        "core_time_per_word": 4e-8,
+        "core_energy_per_word": 5e-8,
+        "core_memory_power_per_word": 2e-5,
+    }
+    asked = {
+        "model": "nbody_two_level",
+        "machine": machine,
+        "given": {"bodies": 10000, "flops_per_pair": 20, "cores": 8},
+        "decide": {"nodes": {"max": 16, "integer": True}, "node_memory": {}, "core_memory": {}},
+        "objective": {"minimize": "power_per_processor"},
+        "limits": {
+            "node_copies": {"min": 1},
+            "node_replication": {"max": 1},
+            "core_replication": {"max": 1},
+            "performance": {"min": "5.698 Gflop/s"},
+        },
+    }
+    found = dse.solve(asked)
+    assert found.status == "optimal"
+    told = [s.next_objective for s in found.limits.values() if s.next_objective is not None]
+    assert all(objective <= found.objective for objective in told)
