@@ -55,10 +55,10 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False, 
     except Exception as problem:
         solution = _failed(question, problem)
     held = wider.held(question, solution) if solution.status is Status.OPTIMAL else {}
-    # what is as small as can be has one value, whatever rounding leaves it
+    # what is as small as can be has one value, whatever rounding leaves it; where any design will do none is optimal
     ranges = {
         n: _told_range(question, n, ends)
-        for n, ends in solution.ranges.items()
+        for n, ends in (solution.ranges if question.objectives else {}).items()
         if n not in {o.name for o in question.objectives}
     }
     solution = replace(solution, held=held, ranges=ranges, seconds=time.perf_counter() - began)

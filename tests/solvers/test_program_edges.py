@@ -274,3 +274,41 @@ def test_a_limit_missed_by_little_is_infeasible_with_the_value_that_would_do(
     found = dse.solve({**text, "objective": {"minimize": "energy"}, "limits": limits})
     assert found.status is Status.INFEASIBLE, found.message
     assert found.conflict[metric] == pytest.approx(least, rel=1e-8)
+
+
+def test_what_is_not_used_at_all_is_no_number_that_a_program_depends_on():
+    """With a share of 0 nothing of its processor counts: the program there tells nothing of other shares."""
+    turned = {"clock_min": 0.85e9, "clock_max": 4.42e9, "clock_reference": 3.4e9, "clock_exponent": 1}
+    asked = {
+        "model": "partition",
+        "machine": {
+            "cpu": {"base": "gtx-750-tang2017", **turned},
+            "acc": {"base": "i7-2600k-tang2017"},
+        },
+        "given": {"regions": [{"name": "r0", "flops": 12e9, "bytes": 19e9, "divisible": False}]},
+        "decide": {
+            "clock.cpu": {"min": 1.02e9, "max": 3.4e9},
+            "machine.acc.time_per_flop": {"values": [1e-12, 2e-12]},
+        },
+        "objective": {"minimize": "time"},
+        "limits": {"energy": {"max": 20}},
+    }
+    found = dse.solve(asked)
+    assert found.status == "optimal"
+    assert found.solver == "HiGHS"
+    assert "clock.cpu" in found.certificate
+    assert "ties were not settled" not in found.certificate
+
+
+def test_no_range_is_optimal_where_any_design_will_do():
+    asked = {
+        "model": "partition",
+        "machine": {"cpu": "i7-2600k-tang2017", "gpu": "gtx-titan-tang2017"},
+        "given": {"regions": [{"name": "r0", "flops": 17e9, "bytes": 27e9}]},
+        "decide": {"machine.gpu.time_per_flop": {"values": [1e-12, 4e-12]}},
+        "limits": {"time": {"max": 1}},
+    }
+    found = dse.solve(asked)
+    assert found.status == "feasible"
+    assert not found.ranges
+    assert not dse.solve({**asked, "decide": {}}).ranges

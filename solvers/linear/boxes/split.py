@@ -150,7 +150,9 @@ def split(question: Question) -> Split | None:
         )
         found = Split(question, numbers, low, high, least, most, any(e.open for e in own))
         with suppress(NotPosynomial):
-            program(found.at(dict(zip((d.name for d in numbers), low.tolist(), strict=True))))
+            # what is not used at all, at 0, depends on nothing
+            for point in (low,) if (low > 0.0).all() else (low, high):
+                program(found.at(dict(zip((d.name for d in numbers), point.tolist(), strict=True))))
             return found
         return None
 
