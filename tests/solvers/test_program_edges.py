@@ -278,20 +278,22 @@ def test_a_limit_missed_by_little_is_infeasible_with_the_value_that_would_do(
 
 def test_what_is_not_used_at_all_is_no_number_that_a_program_depends_on():
     """With a share of 0 nothing of its processor counts: the program there tells nothing of other shares."""
-    turned = {"clock_min": 0.85e9, "clock_max": 4.42e9, "clock_reference": 3.4e9, "clock_exponent": 1}
+    turned = {"clock_min": 0.25e9, "clock_max": 4.42e9, "clock_reference": 3.4e9, "clock_exponent": 1}
     asked = {
         "model": "partition",
         "machine": {
             "cpu": {"base": "gtx-750-tang2017", **turned},
+            "gpu": {"base": "gtx-titan-tang2017", **turned, "clock_reference": 1e9, "clock_max": 1e9},
             "acc": {"base": "i7-2600k-tang2017"},
         },
         "given": {"regions": [{"name": "r0", "flops": 12e9, "bytes": 19e9, "divisible": False}]},
         "decide": {
             "clock.cpu": {"min": 1.02e9, "max": 3.4e9},
-            "machine.acc.time_per_flop": {"values": [1e-12, 2e-12]},
+            "clock.gpu": {"values": [419962397, 454824799]},
+            "machine.acc.time_per_flop": {"values": [1e-12, 2e-12, 8e-12]},
         },
         "objective": {"minimize": "time"},
-        "limits": {"energy": {"max": 20}},
+        "limits": {"power": {"max": 247.8}, "energy": {"max": 13.78}},
     }
     found = dse.solve(asked)
     assert found.status == "optimal"
@@ -304,7 +306,7 @@ def test_no_range_is_optimal_where_any_design_will_do():
     asked = {
         "model": "partition",
         "machine": {"cpu": "i7-2600k-tang2017", "gpu": "gtx-titan-tang2017"},
-        "given": {"regions": [{"name": "r0", "flops": 17e9, "bytes": 27e9}]},
+        "given": {"regions": [{"name": f"r{k}", "flops": (k + 1) * 17e9, "bytes": 27e9} for k in range(2)]},
         "decide": {"machine.gpu.time_per_flop": {"values": [1e-12, 4e-12]}},
         "limits": {"time": {"max": 1}},
     }
@@ -312,3 +314,21 @@ def test_no_range_is_optimal_where_any_design_will_do():
     assert found.status == "feasible"
     assert not found.ranges
     assert not dse.solve({**asked, "decide": {}}).ranges
+
+
+def test_bounds_count_where_no_number_goes_on_beyond_what_was_searched():
+    asked = {
+        "model": "blocks",
+        "machine": {"b0": "arndale-gpu-choi2014", "b1": "nuc-gpu-choi2014", "b2": "xeon-phi-choi2014"},
+        "given": {"flops": 1e15, "intensity": 1},
+        "define": {
+            "goal": "0.5 * blocks / ka + 0.1 * ka - maximum(1 * blocks, 2)",
+            "least": "maximum(1e-12 s/flop * performance, 0.01 1/W * block_power / xa + ka)",
+        },
+        "decide": {"ka": {"values": [0.5, 1, 2, 8]}, "xa": {"min": 1, "max": 50}},
+        "objective": {"minimize": "goal"},
+        "limits": {"least": {"max": 171}},
+    }
+    found = dse.solve(asked)
+    assert found.status == "optimal"
+    assert found.bound == pytest.approx(found.objective, rel=1e-9)

@@ -157,7 +157,9 @@ class _Search:
             self.halve(np.argsort(self.bound, kind="stable")[:HALVED_TOGETHER])
 
     def least_in(self, low: Array, high: Array) -> float:
-        """A bound of boxes that go beyond the ends of a search; infinite where they have no design."""
+        """A bound of boxes that go beyond the ends of a search; infinite where there are none, or they have no design."""
+        if not len(low):
+            return math.inf
         try:
             return float(self.bounds(low, high, np.full(len(low), -math.inf))[0].min(initial=math.inf))
         except (CannotTake, Differ, ArithmeticError):
