@@ -157,7 +157,7 @@ class _Search:
             self.halve(np.argsort(self.bound, kind="stable")[:HALVED_TOGETHER])
 
     def least_in(self, low: Array, high: Array) -> float:
-        """A bound of boxes that go beyond the ends of a search; infinite where there are none, or they have no design."""
+        """A bound of boxes beyond the ends of a search; infinite where there are none, or they have no design."""
         if not len(low):
             return math.inf
         try:
