@@ -139,7 +139,14 @@ def split(question: Question) -> Split | None:
     if question.idle or HALVINGS.name in asked or any(d.choices is not None for d in question.decide):
         return None
     ends = {d.name: _ends(question, d) for d in question.decide}
-    may = [d for d in question.decide if d.menu is None and _is_of_use(question, d.name, ends[d.name])]
+    # shares and counts from 0 on are the program's own
+    may = [
+        d
+        for d in question.decide
+        if d.menu is None
+        and (d.values is not None or ends[d.name].low > 0.0)
+        and _is_of_use(question, d.name, ends[d.name])
+    ]
     may.sort(key=lambda d: (not d.name.startswith(MACHINE_PREFIX), d.values is None))
 
     def of(numbers: Iterable[Decision]) -> Split | None:
