@@ -120,7 +120,7 @@ def _document(where: Folder, name: str) -> tuple[dict[str, Any], str]:
     except ValueError:
         return {}, "differs from what was written"
     if not isinstance(found.get(ATTRIBUTES), dict):
-        return {}, "holds something else"
+        return {}, "is that of something else"
     # the root itself is refused with what is wrong
     wrong = expected.odd(found[ATTRIBUTES], expected.STORE, ATTRIBUTES) if name == COPY else ""
     return ({}, f"is not what dse writes: {wrong}") if wrong else (found, "")
