@@ -217,3 +217,83 @@ def test_a_number_that_is_in_no_row_but_its_own_bounds_keeps_to_them():
     assert found.status is Status.OPTIMAL
     assert found.variables["machine.large.energy_per_byte"] == pytest.approx(2e-12)
     assert found.ranges["machine.large.energy_per_byte"] == pytest.approx((2e-12, 1e-9))
+
+
+LINKED: dict[str, Any] = {
+    "model": "partition",
+    "given": {
+        "regions": [
+            {"name": "a", "flops": 4e10, "bytes": 4e11},
+            {"name": "b", "flops": 1e9, "bytes": 2e10},
+        ],
+        "transfers": [{"name": "t", "from": "a", "to": "b", "bytes": 1e9}],
+        "link_overlap": "serial",
+    },
+    "machine": {"cpu": "i3-2100t-tang2017", "gpu": "a100-pcie-40gb"},
+    "decide": {"link_bandwidth": {"values": [6e9, 12e9]}},
+    "objective": {"minimize": "energy"},
+}
+
+
+def _linked(name: str, value: float) -> dict[str, Any]:
+    """The same with a number of the link given."""
+    if name == "transfers.t.bytes":
+        transfers = [{**LINKED["given"]["transfers"][0], "bytes": value}]
+        return LINKED | {
+            "given": {**LINKED["given"], "transfers": transfers, "link_bandwidth": 6e9},
+            "decide": {},
+        }
+    given = {"link_bandwidth": 6e9, **LINKED["given"], name: value}
+    return LINKED | {"given": given, "decide": {}}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("link_bandwidth", [1e8, 6e9, 12e9]),
+        ("transfers.t.bytes", [1e9, 8e9]),
+        ("link_energy_per_byte", [0.0, 1e-9]),
+    ],
+)
+def test_the_best_value_of_a_listed_number_of_the_link_is_the_best_of_all_alone(
+    name: str, values: list[float]
+):
+    asked = {"objective": {"minimize": "time"}, "limits": {"power": {"max": "190 W"}}}
+    source = LINKED | asked | {"decide": {name: {"values": values}}}
+    if name != "link_bandwidth":
+        source["given"] = {**LINKED["given"], "link_bandwidth": 6e9}
+    if name == "transfers.t.bytes":
+        source["given"]["transfers"] = [
+            {k: v for k, v in LINKED["given"]["transfers"][0].items() if k != "bytes"}
+        ]
+    found = answer(_question(source))
+    alone = [answer(_question(_linked(name, v) | asked)).objective for v in values]
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(min(v for v in alone if v is not None), rel=1e-7)
+    assert "each a program of its own" in found.certificate
+
+
+def test_a_list_of_which_no_value_helps_is_no_part_of_a_conflict():
+    """The least energy is the same with any link: nothing needs to cross it."""
+    found = answer(_question(LINKED | {"limits": {"energy": {"max": 45}}}))
+    assert found.conflicts == (("energy",),)
+    assert found.conflict["energy"] == pytest.approx(53.39443276442, rel=1e-9)
+
+
+def test_a_list_is_a_part_of_a_conflict_where_another_value_would_do():
+    """Of a half of the first region and at most a tenth of the other a part of what passes has to cross the link."""
+    shares = {"share.a.cpu": {"min": 0.5}, "share.b.cpu": {"max": 0.1}}
+    within = LINKED | {"limits": {"time": {"max": "20 s"}}}
+    found = answer(_question(within | {"decide": {"link_bandwidth": {"values": [1e3, 1e6]}, **shares}}))
+    assert [set(c) for c in found.conflicts] == [{"time", "link_bandwidth", *shares}]
+    value = found.conflict["link_bandwidth"]
+    assert value is not None
+    for factor, status in ((1.0 + 1e-5, Status.OPTIMAL), (1.0 - 1e-3, Status.INFEASIBLE)):
+        given = _linked("link_bandwidth", value * factor)["given"]
+        assert answer(_question(within | {"given": given, "decide": shares})).status is status
+
+
+def test_values_that_are_as_good_are_told_as_a_range():
+    found = answer(_question(LINKED))
+    assert found.variables["link_bandwidth"] == 6e9
+    assert found.ranges["link_bandwidth"] == (6e9, 12e9)
