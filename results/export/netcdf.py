@@ -182,11 +182,11 @@ def decoded(dataset: xr.Dataset) -> xr.Dataset:
             kept["units"] = variable.attrs[UNITS]
         if "flag_values" in kept:
             kept["flag_values"] = np.atleast_1d(kept["flag_values"]).tolist()
-        variable.attrs = _plain(kept)
-    found.attrs = _plain(found.attrs)
+        variable.attrs = _python_numbers(kept)
+    found.attrs = _python_numbers(found.attrs)
     return in_order(found)
 
 
-def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _python_numbers(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes with Python's numbers: HDF5 gives back NumPy's."""
     return {k: v.item() if isinstance(v, np.generic) else v for k, v in attributes.items()}

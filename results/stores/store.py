@@ -223,7 +223,7 @@ def write_chunk(
             markers.CHECKSUMS: sums,
             CHUNKS: own[CHUNKS],
             "written": time.time(),
-            **({"statuses": _counts(fitting["status"])} if "status" in fitting else {}),
+            **({"statuses": _status_counts(fitting["status"])} if "status" in fitting else {}),
             markers.SWEEP: identities.digest(own),
             seals.FILES: {file: written.files.get(file) for file in files.values()},
         }
@@ -246,7 +246,7 @@ def _as_stored_type(name: str, values: Any, array: Any, index: ChunkIndex) -> np
     return np.asarray(values, dtype=array.dtype)
 
 
-def _counts(status: np.ndarray[Any, Any]) -> dict[str, int]:
+def _status_counts(status: np.ndarray[Any, Any]) -> dict[str, int]:
     codes, counts = np.unique(status, return_counts=True)
     return {str(int(code)): int(n) for code, n in zip(codes, counts, strict=True)}
 
