@@ -148,24 +148,6 @@ def test_a_decided_objective_is_proved_on_both_sides_of_the_break_even() -> None
     assert len(found.curve.crossings) == 1
 
 
-def test_over_a_number_that_counts_only_whole_values_are_searched():
-    question = dse.load("serving_largest_batch_within_latency").model_dump(
-        exclude_none=True, exclude_defaults=True
-    )
-    slower = {**question, "title": "slower", "limits": {"time_per_output_token": {"max": "60 ms"}}}
-    found = dse.compare(question, slower, over="given.layers", start=30, stop=300, points=5)
-    curve = found.curve
-    assert all(v.is_integer() for v in curve.values)
-    first = next(c for c in curve.crossings if "no design" in c.after)
-    assert first.high.at - first.low.at == 1.0
-    for at, status in ((first.low.at, "optimal"), (first.high.at, "infeasible")):
-        asked = {**question, "given": {**question["given"], "layers": at}}
-        assert dse.solve(asked).status == status
-    told = "\n".join(curve.sentences())
-    assert f"given.layers between {first.low.at:g} and {first.high.at:g}: below" in told
-    assert "5 whole values of given.layers from 30 to 300, evenly by ratio, rounded" in told
-
-
 def test_where_one_becomes_infeasible_is_enclosed_and_proved() -> None:
     limited = {**ROOFLINE, "limits": {"time": {"max": "1 s"}}}
     found = dse.compare(
