@@ -61,15 +61,6 @@ def test_a_product_that_overflows_is_no_answer(name: str, far: float):
     assert states[1] != 5
 
 
-@pytest.mark.parametrize("scenario", ["roofline_platform_node_power", "blocks_half_power"])
-def test_a_run_that_moves_bytes_without_end_is_refused(scenario: str):
-    asked = dse.load(scenario).model_dump(exclude_none=True, exclude_defaults=True)
-    given = {**asked["given"], "intensity": 0}
-    given.pop("bytes", None)
-    with pytest.raises(ScenarioError, match=r"given\.intensity: 0 is outside its domain"):
-        dse.solve({**asked, "given": given})
-
-
 def test_a_grid_of_nothing_else_is_answered_with_errors():
     found = dse.sweep(swept(NBODY, "given.bodies", [FAR, 1e201]), progress=False)
     assert found["status"].values.tolist() == [5, 5]

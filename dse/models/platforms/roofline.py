@@ -107,7 +107,6 @@ INPUTS = (
         floor=1e-15,
         ceiling=1e15,
         optional=True,
-        open=True,
     ),
     Quantity(
         "precision",
