@@ -1,6 +1,7 @@
 """dse solve and dse front with a sampler: options, exit codes, JSON, and what explain and check say."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +137,21 @@ def test_an_interrupted_search_says_what_is_kept(file: Path, tmp_path: Path, mon
     kept = run("solve", file, "--storage", tmp_path / "s.db")
     assert (kept.exit_code, "s.db keeps the trials that are done" in kept.stderr) == (130, True)
     assert run("solve", file).stderr.strip() == "interrupted"
+
+
+def test_an_interrupted_command_within_another_program_leaves_its_threads(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dse.api.solve", interrupted)
+    ended = threading.Event()
+    beside = threading.Thread(target=ended.wait)
+    beside.start()
+    try:
+        # a process that is ended here has no exit code to look at
+        assert run("solve", file).exit_code == 130
+        assert beside.is_alive()
+    finally:
+        ended.set()

@@ -31,6 +31,15 @@ _OUR_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, er
 class Door(click.Group):
     """A group of commands that return their exit code."""
 
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Run as the process itself, not within another program: where interrupted, it waits for no thread."""
+        try:
+            return super().__call__(*arguments, **options)
+        except SystemExit as end:
+            if end.code == INTERRUPTED:
+                streams.leave_threads()
+            raise
+
     def main(
         self,
         args: Sequence[str] | None = None,
@@ -47,8 +56,6 @@ class Door(click.Group):
         if standalone_mode:
             # the answer is out: Ctrl-C now only ends what the interpreter tidies up
             streams.end_quietly()
-            if code == INTERRUPTED:
-                streams.leave_threads()
             sys.exit(code)
         return code
 
