@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -68,13 +67,6 @@ def matrix(forms: Sequence[Affine], place: Mapping[Any, int]) -> Array:
         rows, columns, plain = zip(*numbers, strict=True)
         found[rows, columns] = plain
     return found
-
-
-def _mean(arguments: Sequence[Affine]) -> Iterator[Any]:
-    """The mean of some forms where it is the same everywhere: none of them may be the largest and less."""
-    total = functools.reduce(Affine.plus, arguments)
-    if total.is_constant:
-        yield total.constant / len(arguments)
 
 
 class Rows:
@@ -164,7 +156,7 @@ class Rows:
         for i, atom in enumerate(self.columns):
             if isinstance(atom, Maximum):
                 spans = [self._range(f) for f in atom.arguments]
-                self.low[i] = many.largest([*(e[0] for e in spans), *_mean(atom.arguments)])
+                self.low[i] = many.largest(e[0] for e in spans)
                 # more, so that rounding forbids nothing
                 self.high[i] = many.largest(e[1] for e in spans)
                 self.high[i] = self.high[i] + SPAN_ROUNDING * many.largest(abs(e[1]) for e in spans)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics import affine
 from formulations.arithmetics.between import between
+from formulations.arithmetics.forms import Affine, Maximum
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import Program, Run, program
 from scenarios.question import HALVINGS, Decision, Question
@@ -80,6 +82,7 @@ class Split:
         known = {} if self.levels else {n: affine.constant(v) for n, v in of.items()}
         made = Run({**x, **known}, evaluation.metrics(question, x))
         p = program(question, made, levels=of if self.levels else {})
+        p = replace(p, low=np.maximum(p.low, _floors(p)))
         return [_loosest(p, k, len(low)) for k in range(len(low))]
 
     @property
@@ -235,6 +238,17 @@ def _ends(question: Question, d: Decision) -> _Ends:
         evaluation.LARGEST_CALCULABLE if high is None and box.searched[1] else ends[1],
     )
     return _Ends(*ends, min(ends[0], far[0]), max(ends[1], far[1]), ends[0] > ends[1])
+
+
+def _floors(p: Program) -> Array:
+    """What columns are at least: a maximum no less than the mean of its arguments, where that is one number."""
+    found = np.full(len(p.columns), -np.inf)
+    for i, atom in enumerate(p.columns):
+        if isinstance(atom, Maximum):
+            total = functools.reduce(Affine.plus, atom.arguments)
+            # of boxes it may be another number in each: the least is one of all
+            found[i] = np.min(total.constant) / len(atom.arguments) if total.is_constant else -np.inf
+    return found
 
 
 def _loosest(p: Program, box: int, count: int) -> Program:
