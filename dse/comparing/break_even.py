@@ -62,8 +62,7 @@ def along(
 
     ``labels`` and ``names``: as of a ``Side``; ``metric``: what is compared (None: the objective that all share).
     """
-    whole = any(_in_whole_numbers(q, asked.path) for q in questions)
-    start = _searched_values(questions, asked)
+    start, whole = _searched_values(questions, asked)
     swept = [_on_axis(q, asked.path, start) for q in questions]
     grids = [scenarios.grid(q) for q in swept]
     if not all(g.axes[0].numeric and not g.targets[0].structural for g in grids):
@@ -122,7 +121,7 @@ def first(questions: Sequence[Scenario], asked: Range) -> tuple[list[Question], 
     """
     if not any(q.sweep for q in questions):
         return [question(q) for q in questions], ""
-    start = _searched_values(questions, asked)
+    start, _ = _searched_values(questions, asked)
     grids = [scenarios.grid(_on_axis(q, asked.path, start)) for q in questions]
     axis = grids[0].axes[0]
     return [g.question((0,)) for g in grids], f"{asked.path} = {show(float(axis.values[0]), axis.unit)}"
@@ -168,21 +167,19 @@ def _metric(questions: Sequence[Scenario], grids: Sequence[Grid], asked: str | N
     return asked, maximize if asked == name else False
 
 
-def _searched_values(questions: Sequence[Scenario], asked: Range) -> dict[str, Any]:
-    """Return the values searched, as an axis of a file says them: whole ones of a number that counts."""
-    found = _asked_values(questions, asked)
+def _searched_values(questions: Sequence[Scenario], asked: Range) -> tuple[dict[str, Any], bool]:
+    """Return the values searched, as an axis of a file says them, and whether only whole ones mean anything."""
+    found, counts = _asked_values(questions, asked), any(_in_whole_numbers(q, asked.path) for q in questions)
     start, stop = found.get("start"), found.get("stop")
-    if not (isinstance(start, int | float) and isinstance(stop, int | float)):
-        return found
-    if not any(_in_whole_numbers(q, asked.path) for q in questions):
-        return found
+    if not (counts and isinstance(start, int | float) and isinstance(stop, int | float)):
+        return found, counts
     space = np.linspace if found["spacing"] == "linear" else np.geomspace
     values = np.unique(np.round(space(start, stop, found["num"])))
     whole = values[(values >= min(start, stop)) & (values <= max(start, stop))]
     if whole.size < 2:
         wrong = f"no two whole numbers lie between {start:g} and {stop:g}, and {asked.path} counts"
         raise _mistake(questions[0].file, wrong, "widen --from and --to (in Python start and stop)")
-    return {"values": whole.tolist()}
+    return {"values": whole.tolist()}, counts
 
 
 def _in_whole_numbers(q: Scenario, path: str) -> bool:
@@ -268,8 +265,13 @@ def _on_axis(q: Scenario, path: str, values: dict[str, Any]) -> Scenario:
     except scenarios.ScenarioError as found:
         # the file has no such axis: whoever asks named it
         keys = {f"sweep.{AXIS}.{own}": asked for own, asked in _ASKED_AS.items()}
-        problems = (p._replace(key=keys.get(p.key, p.key)) for p in found.problems)
-        raise scenarios.ScenarioError(problems) from None
+        told: dict[tuple[str, str], scenarios.Problem] = {}
+        for p in found.problems:
+            # of values that are spread between two ends one mistake stands for all
+            spread = p.key.startswith(f"sweep.{AXIS}.values")
+            key = _ASKED_AS["start"] if spread else keys.get(p.key, p.key)
+            told.setdefault((key, "" if spread else p.wrong), p._replace(key=key))
+        raise scenarios.ScenarioError(told.values()) from None
 
 
 def _mistake(file: str, wrong: str, right: str, key: str = "over") -> scenarios.ScenarioError:

@@ -3,6 +3,7 @@
 import pytest
 
 import dse
+from scenarios import ScenarioError
 
 ROOFLINE = {"model": "roofline", "machine": "gtx-titan-choi2014", "given": {"flops": 1e9, "intensity": 2}}
 
@@ -39,3 +40,12 @@ def test_over_a_number_that_counts_only_whole_values_are_searched():
     told = "\n".join(curve.sentences())
     assert f"given.layers between {first.low.at:g} and {first.high.at:g}: below" in told
     assert "5 whole values of given.layers from 30 to 300, evenly by ratio, rounded" in told
+
+
+def test_an_end_where_no_whole_number_can_be_is_one_mistake():
+    question = dse.load("serving_largest_batch_within_latency").model_dump(
+        exclude_none=True, exclude_defaults=True
+    )
+    with pytest.raises(ScenarioError) as found:
+        dse.compare(question, {**question, "title": "again"}, over="given.layers", start=-5, stop=30)
+    assert [p.key for p in found.value.problems] == ["start (--from)"]

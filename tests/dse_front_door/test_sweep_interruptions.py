@@ -72,23 +72,7 @@ def test_control_c_says_how_to_continue(
         same_as_undisturbed(undisturbed, file, store)
 
 
-CAPPED = """
-model   = "nbody"
-machine = "balanced"
-
-[given]
-bodies         = 1e5
-flops_per_pair = 10
-
-[decide]
-processors = { max = 65536 }
-memory     = {}
-
-[objective]
-minimize = "energy"
-
-[limits]
-time  = { max = "1 s" }
+SWEPT_CAPS = """
 power = { max = "1 kW" }
 
 [sweep]
@@ -98,9 +82,9 @@ power_cap = { path = "limits.power.max", start = "10 W", stop = "10 kW", num = 7
 
 
 def test_control_c_says_at_once_what_is_waited_for_and_a_second_one_ends_that(
-    start: Any, waiting: Any, tmp_path: Path
+    deadline: Path, start: Any, waiting: Any, tmp_path: Path
 ):
-    (tmp_path / "grid.toml").write_text(CAPPED)
+    (tmp_path / "grid.toml").write_text(deadline.read_text() + SWEPT_CAPS)
     process, store = start("sweep", "grid.toml", "-o", "s.zarr", hold=1), tmp_path / "s.zarr"
     waiting(some_done(store, 1))
     process.send_signal(signal.SIGINT)
