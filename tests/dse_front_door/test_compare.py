@@ -200,16 +200,6 @@ def test_an_order_that_differs_on_both_sides_of_no_order_is_told() -> None:
     assert crossing.high.at - crossing.low.at <= 1e-5
 
 
-def test_one_baseline_against_two_whose_order_changes_names_none_as_least_everywhere() -> None:
-    made = {"base": TITAN, "constant_power": "1 kW"}
-    found = dse.compare(
-        {**ROOFLINE, "machine": made}, {**ROOFLINE, "machine": TITAN}, {**ROOFLINE, "machine": ARNDALE},
-        over="given.intensity", start=0.5, stop=8, points=3, metric="energy",
-    )  # fmt: skip
-    assert found.curve.crossings == ()
-    assert "no crossing: the order with the baseline stays" in found.curve.sentences()[0]
-
-
 def test_points_are_spread_over_the_axis_of_a_file() -> None:
     asked = {
         **ROOFLINE,
@@ -229,6 +219,7 @@ def test_points_are_spread_over_the_axis_of_a_file() -> None:
         (("nbody_deadline",), "only one question"),
         (("nbody_deadline", "matmul_energy_delay_squared", "--baseline", "nbody_dedline"),
          "baseline (--baseline): none of the questions is called"),
+        (("nbody_deadline", "matmul_energy_delay_squared", "--baseline", "nbody_dedline"), "did you mean"),
         (("nbody_deadline", "nbody_nope"), "no such file"),
         (("nbody_deadline", "nbody_deadline", "--over", "given.bodeis", "--from", "1", "--to", "2"), "names nothing"),
         (("nbody_deadline", "nbody_deadline", "--over", "bodies"), "bodies has no range"),
