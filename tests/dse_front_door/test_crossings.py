@@ -1,4 +1,4 @@
-"""Where the order of two questions changes, and where it does not: infinite numbers, whole numbers, several questions."""
+"""Where the order of two questions changes, of infinite and whole numbers, and where it stays."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_an_end_where_no_whole_number_can_be_is_one_mistake():
 def test_one_baseline_against_two_whose_order_changes_names_none_as_least_everywhere() -> None:
     made = {"base": "gtx-titan-choi2014", "constant_power": "1 kW"}
     found = dse.compare(
-        {**ROOFLINE, "machine": made}, {**ROOFLINE, "machine": "gtx-titan-choi2014"}, {**ROOFLINE, "machine": "arndale-gpu-choi2014"},
+        {**ROOFLINE, "machine": made}, ROOFLINE, {**ROOFLINE, "machine": "arndale-gpu-choi2014"},
         over="given.intensity", start=0.5, stop=8, points=3, metric="energy",
     )  # fmt: skip
     assert found.curve.crossings == ()
