@@ -357,11 +357,10 @@ def _write_problem(problem: Problem, file: Path, form: str, choice: str) -> _Sai
     if form == "lp" and problem.program is not None and is_ratio(problem.program):
         ratio = _least_ratio(problem.program)
     curved = problem.program is None and problem.kind not in {Kind.EVALUATION, Kind.BLACK_BOX}
+    within = box(problem.question) if curved and form != "lp" else None
     try:
         with explained(file, "write"):
-            written = write(
-                problem, file, form, ratio, box(problem.question) if curved and form != "lp" else None
-            )
+            written = write(problem, file, form, ratio, within)
     except ValueError as refusal:
         of = f"with {choice} " if choice else ""
         raise click.UsageError(f"{of}the problem cannot be written: {refusal}") from refusal
@@ -374,7 +373,7 @@ def _write_problem(problem: Problem, file: Path, form: str, choice: str) -> _Sai
             f"The objective is a ratio, and lp files hold linear ones: minimised is numerator - {ratio:.9g} × "
             "denominator, which is 0 at the optimum."
         )
-    note = logarithmic(problem)
+    note = logarithmic(problem, within)
     return _Said(said, [note] if note else [])
 
 

@@ -49,7 +49,7 @@ def write(
     if form == "lp" and ratio is None and problem.program is not None and is_ratio(problem.program):
         raise NotLinear("lp holds linear problems only and this objective is a ratio: use nl or gams")
     model = user_model(problem, PLAIN if linear else LOG, box, ratio=ratio if form == "lp" else None)
-    goal = written_goal(problem, ratio if form == "lp" else None) or logarithmic(problem)
+    goal = written_goal(problem, ratio if form == "lp" else None) or logarithmic(problem, box)
     notes = [goal] if goal else []
     return _to_file(
         model,
@@ -65,11 +65,14 @@ def written_goal(problem: Problem, ratio: float | None = None) -> str:
     return "" if program is None else goal_in_si(program, ratio)
 
 
-def logarithmic(problem: Problem) -> str:
-    """How the objective in SI follows from that of a written log program; empty for other problems."""
+def logarithmic(problem: Problem, box: Mapping[str, tuple[float, float]] | None = None) -> str:
+    """How the objective in SI follows from that of a written log program; empty for other problems.
+
+    ``box``: as given to ``write``; it tells whether an objective that may be negative elsewhere has a logarithm.
+    """
     if problem.program is not None or problem.kind in {Kind.LP, Kind.MILP}:
         return ""
-    program = log_program(problem.question, exact=False)
+    program = log_program(problem.question, box, exact=False)
     if not program.goal:
         return ""
     value = f"{'-' if program.sign < 0 else ''}that of the file"

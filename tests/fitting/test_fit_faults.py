@@ -108,6 +108,21 @@ def test_exact_runs_give_the_launch_time_exactly():
     assert dse.fit(batches(0, noise=0.0), "roofline").values == pytest.approx(ACCELERATOR, rel=1e-6)
 
 
+def test_pictures_show_the_model_of_each_run_where_launches_count():
+    """The curve is of long runs; short ones are far from it, and near what the model says of them."""
+    runs = batches(0, noise=0.0)
+    shown = {line.get_label(): line for line in dse.fit(runs, "roofline").plot().axes[0].get_lines()}
+    modelled, measured = shown["model of each run"], shown["measured"]
+    assert np.asarray(modelled.get_ydata()) == pytest.approx(np.asarray(measured.get_ydata()), rel=1e-6)
+    curve = shown["model of long runs with flops and bytes alone"]
+    reached = np.interp(measured.get_xdata(), curve.get_xdata(), curve.get_ydata())
+    assert (np.asarray(measured.get_ydata()) < reached / 2).any()
+    # runs without a launch time lie on the curve, which is the model then
+    labels = [line.get_label() for line in dse.fit(sweep(0), "roofline").plot().axes[0].get_lines()]
+    assert "model" in labels
+    assert "model of each run" not in labels
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_launch_time_reaches_the_answer(tmp_path: Path):
     found = dse.fit(batches(1), "roofline", name="accelerator")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 TITLE_POINTS, MEDIUM, LABEL_POINTS = 16, 14, 12
 _CURVE = 400
+_APART = 0.01
+"""From so much between the curve and the model of a run on, a picture shows both."""
 # axes over less than the one factor have many marks, over more than the other the powers of ten alone
 _SHORT_AXIS, _LONG_AXIS = 10.0, 1e4
 
@@ -152,8 +154,12 @@ def _draw_roofline_fit(fit: Fit) -> Figure:
     if "energy" in fit.runs.measured:
         energy = fit.runs.measured["energy"][drawn]
         dots += [flops[drawn] / energy, energy / time]
+    told = _modelled(fit, drawn)
+    curved = _curves(fit.values, intensity)[: len(told)]
+    apart = any(np.any(np.abs(t / c - 1.0) > _APART) for t, c in zip(told, curved, strict=True))
+    called = "model of long runs with flops and bytes alone" if apart else "model"
     models: tuple[tuple[dict[str, float], dict[str, Any]], ...] = (
-        (fit.values, {"color": BLUE, "linestyle": "-", "label": "model"}),
+        (fit.values, {"color": BLUE, "linestyle": "-", "label": called}),
         (
             {p.name: p.value for p in fit.uncapped},
             {"color": VERMILLION, "linestyle": "--", "label": "model without a power cap"},
@@ -162,6 +168,10 @@ def _draw_roofline_fit(fit: Fit) -> Figure:
     for values, style in models if fit.uncapped else models[:1]:
         for panel, curve in zip(panels, _curves(values, along), strict=False):
             panel.plot(along, curve, linewidth=2, zorder=3, **style)
+    if apart:
+        hollow: dict[str, Any] = {"markerfacecolor": "none", "color": BLUE, "markersize": 7}
+        for panel, points in zip(panels, told, strict=False):
+            panel.plot(intensity, points, "o", label="model of each run", zorder=4, **hollow)
     labels = (("performance", "flop/s"), ("energy efficiency", "flop/J"), ("power", "W"))
     for panel, points, (what, unit) in zip(panels, dots, labels, strict=False):
         panel.plot(intensity, points, "o", color="black", markersize=4, alpha=0.5, label="measured", zorder=2)
@@ -178,6 +188,15 @@ def _draw_roofline_fit(fit: Fit) -> Figure:
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, fontsize=LABEL_POINTS, loc="outside lower center", ncols=3)
     return figure
+
+
+def _modelled(fit: Fit, drawn: Bools) -> list[Array]:
+    """Return flop/s and, where energies were measured, flop/J and W of the model at the runs that are drawn."""
+    flops, time = fit.runs.measured["flops"][drawn], fit.runs.modelled["time"][drawn]
+    if "energy" not in fit.runs.modelled:
+        return [flops / time]
+    energy = fit.runs.modelled["energy"][drawn]
+    return [flops / time, flops / energy, energy / time]
 
 
 def _curves(values: dict[str, float], intensity: Array) -> tuple[Array, Array, Array]:

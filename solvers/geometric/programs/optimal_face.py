@@ -190,22 +190,28 @@ def _ends_of_line(t: Table, span: Array) -> tuple[Array, Array] | None:
     """From where to where a face is open that is a line; None where it is none, or where the goal bends on it."""
     if t.exponents.shape[1] > 1 or np.ptp(t.exponents[: t.ptr[1], 0]) > NO_EXPONENT:
         return None
-    return -_end_of_line(-t.exponents[:, 0], t, span), _end_of_line(t.exponents[:, 0], t, span)
+    # both ways at once
+    slopes = np.repeat([-t.exponents[:, 0], t.exponents[:, 0]], span.size, axis=0)
+    ends = _end_of_line(slopes, t, np.tile(span, 2))
+    return -ends[: span.size], ends[span.size :]
 
 
 def _end_of_line(slopes: Array, t: Table, span: Array) -> Array:
-    """How far from 0, where all rows hold, up to ``span``; each point stops by itself.
+    """How far from 0, where all rows hold, up to ``span``; each end stops by itself.
 
-    Rows are convex: from where one is broken, Newton's steps go towards its end and never beyond.
+    Rows are convex: from where one is broken, Newton's steps go towards its end and never beyond. ``slopes`` and
+    ``span`` may have several ends of each point, all of one kind after another.
     """
     first, owner = t.ptr[1:-1] - t.ptr[1], t.row[t.ptr[1] :] - 1
-    slopes, logc, end, going = slopes[t.ptr[1] :], t.logc[:, t.ptr[1] :], span.copy(), np.arange(span.size)
+    slopes, logc = slopes[:, t.ptr[1] :], np.tile(t.logc[:, t.ptr[1] :], (len(slopes) // len(t.logc), 1))
+    end, going = span.copy(), np.arange(span.size)
     for _ in range(LINE_STEPS):
-        z = logc[going] + slopes * end[going, None]
+        rising = slopes[going]
+        z = logc[going] + rising * end[going, None]
         heights = np.logaddexp.reduceat(z, first, axis=1)
         broken = heights > 0.0
         shares = np.exp(z - np.where(broken, heights, 0.0)[:, owner]) * broken[:, owner]
-        rise = np.add.reduceat(shares * slopes, first, axis=1)
+        rise = np.add.reduceat(shares * rising, first, axis=1)
         steps = np.where(broken & (rise > 0.0), heights, 0.0) / np.where(rise > 0.0, rise, 1.0)
         nearer = np.maximum(end[going] - steps.max(1), 0.0)
         moves = nearer < end[going]
