@@ -100,7 +100,7 @@ class Swept:
 class LogProgram:
     """Minimise ``goal`` (a log variable; empty: any feasible point) subject to ``rows``.
 
-    ``maxima``: (m, a, b) with m = max(a, b), exactly. ``sign``: objective = exp(sign * goal), or sign * goal
+    ``maxima``: (m, a, b) with m = max(a, b), exactly. ``sign``: objective = exp(sign * goal), or sign * size * goal
     where ``plain`` (an objective that is itself a logarithm or may be negative).
     """
 
@@ -110,10 +110,11 @@ class LogProgram:
     goal: str = ""
     sign: float = 1.0
     plain: bool = False
+    size: float = 1.0
 
     def objective(self, goal: float) -> float:
         """Return the user's objective at a value of the goal variable."""
         at = self.sign * goal
         if self.plain:
-            return at
+            return self.size * at
         return math.inf if at > LARGEST_LOG else math.exp(at)

@@ -96,10 +96,10 @@ class LogWriter:
             return 0.0 * self.m.one
         goal = self.m.y[program.goal]
         if not plain:
-            return program.sign * goal if program.plain else pyo.exp(program.sign * goal)
+            return program.size * program.sign * goal if program.plain else pyo.exp(program.sign * goal)
         row = next(r for r in program.rows if r.own == GOAL)
         if program.plain:
-            return program.sign * sum(self._term(t) for t in row.terms[:-1])
+            return program.size * program.sign * sum(self._term(t) for t in row.terms[:-1])
         found = sum(self._term(_term_without(t, GOAL)) for t in row.terms)
         return found if program.sign > 0 else 1 / found
 

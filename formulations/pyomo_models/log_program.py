@@ -286,9 +286,10 @@ def log_program(
     if question.objectives:
         goal_name = f"the objective {question.objectives[0].name}"
         wanted = template.of(_not_refused(goal_name, evaluation.objective(question, x, at)))
-        row, plain = _goal_row(program, wanted, goal_name, question.objectives[0].maximize)
+        size = _size(question, program)
+        row, plain = _goal_row(program, wanted, goal_name, question.objectives[0].maximize, size)
         rows.append(row)
-        goal = {"goal": GOAL, "sign": question.sign, "plain": plain}
+        goal = {"goal": GOAL, "sign": question.sign, "plain": plain, "size": size if plain else 1.0}
     used = program.needed({n for r in rows for n in _mentioned(r.terms)} | set(x))
     return LogProgram(
         tuple(v for v in program.variables.values() if v.name in used and v.name not in free.ranges),
@@ -326,8 +327,21 @@ def _not_refused(what: str, x: Any) -> Any:
     return x
 
 
-def _goal_row(program: _Builder, objective: Expression, name: str, maximize: bool) -> tuple[LogRow, bool]:
-    """Make the goal variable; ``name``: what the objective is called.
+def _size(question: Question, program: _Builder) -> float:
+    """Return the power of ten next to the objective in the middle of the box; 1 where there is no such number."""
+    x = {d.name: program.variables[d.name] for d in question.decide}
+    middle = {n: math.exp((v.low + v.high) / 2) for n, v in x.items()}
+    try:
+        value = abs(float(evaluation.objective(question, middle, evaluation.metrics(question, middle))))
+    except ArithmeticError:
+        return 1.0
+    return 10.0 ** round(math.log10(value)) if 0.0 < value < math.inf else 1.0
+
+
+def _goal_row(
+    program: _Builder, objective: Expression, name: str, maximize: bool, size: float
+) -> tuple[LogRow, bool]:
+    """Make the goal variable; ``name``: what the objective is called, ``size``: by what it is divided if no logarithm.
 
     Return the row that keeps it above what is minimised, and whether it is not a logarithm.
     """
@@ -338,8 +352,9 @@ def _goal_row(program: _Builder, objective: Expression, name: str, maximize: boo
         program.variables[GOAL] = LogVariable(GOAL, *ends)
         down = Term(1.0, 0.0, {GOAL: -1.0})
         return LogRow("", "", tuple(t.times(down) for t in least.terms), 1.0, own=GOAL), False
-    signed = objective * (-1.0 if maximize else 1.0)
-    low, high = (-float(value.hi), -float(value.lo)) if maximize else (float(value.lo), float(value.hi))
+    signed = objective * ((-1.0 if maximize else 1.0) / size)
+    ends = float(value.lo) / size, float(value.hi) / size
+    low, high = (-ends[1], -ends[0]) if maximize else ends
     program.variables[GOAL] = LogVariable(GOAL, max(low, -GOAL_END), min(high, GOAL_END))
     own = Term(-1.0, 0.0, {}, ({GOAL: 1.0},))
     return LogRow("", "", (*signed.terms, own), 0.0, own=GOAL), True

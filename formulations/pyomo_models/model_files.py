@@ -75,7 +75,8 @@ def logarithmic(problem: Problem, box: Mapping[str, tuple[float, float]] | None 
     program = log_program(problem.question, box, exact=False)
     if not program.goal:
         return ""
-    value = f"{'-' if program.sign < 0 else ''}that of the file"
+    factor = "" if program.size == 1.0 else f"{program.size!r} * "
+    value = f"{'-' if program.sign < 0 else ''}{factor}that of the file"
     if program.plain:
         return f"the variables y of the file are natural logarithms of SI numbers; objective in SI = {value}"
     return f"the objective in the file is a natural logarithm: objective in SI = exp({value})"

@@ -128,8 +128,6 @@ UNPROVED = {
 }
 # of a linear model, but with a definition that is none
 CURVED = {"station_checkpoint_interval"}
-# 2.6e-10 J, as a difference of larger numbers: below what SCIP takes for 0
-TOO_SMALL = {"station_checkpoint_interval"}
 FAST = {  # one of each class, the rest is slow
     "blocks_budget_sweep",
     "dvfs_deadline",
@@ -200,8 +198,7 @@ def test_scip_gives_the_objective_of_the_oracle(name: str) -> None:
         assert claim.infeasible
         return
     assert claim.optimal or name in UNPROVED, claim
-    near = {"abs": 1e-9} if name in TOO_SMALL else {"rel": CLOSE}
-    assert pyo.value(m.objective_value) == pytest.approx(float(row["objective"]), **near)
+    assert pyo.value(m.objective_value) == pytest.approx(float(row["objective"]), rel=CLOSE)
 
 
 @pytest.mark.parametrize("name", sorted(NO_MODEL))
