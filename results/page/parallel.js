@@ -33,7 +33,7 @@ function startParallel() {
 // lines of designs go by that have no number here (null: all of them have one)
 function upright(c, designs, letters) {
   const values = along(c), there = designs.map((i) => values[i]).filter(Number.isFinite);
-  const [low, high] = [Math.min(...there), Math.max(...there)], span = high - low || Math.abs(high) || 1;
+  const [low, high] = [Math.min, Math.max].map((end) => there.reduce((a, b) => end(a, b))), span = high - low || Math.abs(high) || 1;
   const foot = there.length < designs.length ? low - 0.15 * span : null;
   const at = (i) => (Number.isFinite(values[i]) ? values[i] : foot);
   let [tickvals, ticktext] = [[], []];
@@ -54,21 +54,33 @@ function pixels(text) {
   return 1.1 * pen.measureText(text).width;
 }
 
-// More lines than can be told apart are not drawn: every second, third, ... stands for the others
+// More lines than can be told apart are not drawn: some stand for the others, spread over all as steps of the golden
+// ratio are, and with them one at every value of a short axis of the grid
+const GOLDEN = (Math.sqrt(5) - 1) / 2, SHORT_AXIS = 300;
+function spread(all, step) {
+  if (step === 1) return all;
+  const kept = new Set(all.filter((_, k) => (k * GOLDEN) % 1 < 1 / step));
+  for (const c of COLUMNS.filter(({ role }) => role === "axis")) {
+    const first = new Map([...all].reverse().map((i) => [c.values[i], i]));
+    if (first.size <= SHORT_AXIS) first.forEach((i) => kept.add(i));
+  }
+  return all.filter((i) => kept.has(i));
+}
+
 function drawParallel(places) {
   const box = document.getElementById("parallel");
   // also points that only break limits have numbers to draw; of those without a design nothing is there
   const all = [...Array(POINTS).keys()].filter((i) => answered(i) || places.some((at) => COLUMNS[at].role !== "axis" && COLUMNS[at].values[i] !== null));
-  const step = Math.ceil(all.length / MOST_LINES), designs = all.filter((_, k) => k % step === 0);
+  const step = Math.ceil(all.length / MOST_LINES), designs = spread(all, step);
   const close = Number(box.clientWidth < 100 * (places.length + 1));
-  const axes = places.map((at, k) => upright(COLUMNS[at], designs, AXIS_LETTERS[k && close]));
+  const axes = places.map((at, k) => upright(COLUMNS[at], all, AXIS_LETTERS[k && close]));
   const said = step > 1 ? [`One design in ${step} is drawn here; ranges narrow down all of them.`] : [];
   if (axes.some(({ foot }) => foot !== null)) said.push(`Lines through “${NO_NUMBER}” at the foot of an axis are of designs without that number.`);
   document.getElementById("parallel-note").textContent = said.join(" ");
   const names = apart(places.map((at) => title(COLUMNS[at])), NAME_LETTERS[close]);
   const dimensions = axes.map(({ low, high, foot, at, ticks }, k) => ({ label: plain(names[k]), values: designs.map(at), ...ticks, ...((foot ?? low) < high ? { range: [foot ?? low, high] } : {}) }));
-  const first = COLUMNS.find((c) => c.role === "objective" && !c.labels.length), scale = first && upright(first, designs, 0);
-  const colour = scale ? { color: designs.map((i) => Math.max(scale.at(i), scale.low)), colorscale: SHADES } : { color: "#0b5cad" };
+  const first = COLUMNS.find((c) => c.role === "objective" && !c.labels.length), scale = first && upright(first, all, 0);
+  const colour = scale ? { color: designs.map((i) => Math.max(scale.at(i), scale.low)), ...(scale.low < scale.high ? { cmin: scale.low, cmax: scale.high } : {}), colorscale: SHADES } : { color: "#0b5cad" };
   // names of axes stand with their middle above them, names along the first one to its left
   const beside = (k) => 12 + 0.5 * pixels(names[k]);
   const margin = { l: Math.max(70, beside(0), ...axes[0].ticks.ticktext?.map((text) => 20 + pixels(text)) ?? []), r: Math.max(70, beside(names.length - 1)), t: 90, b: 25 };
@@ -90,7 +102,9 @@ function drawParallel(places) {
     places.forEach((at, k) => {
       const c = COLUMNS[at], { low, high, foot, floor } = axes[k];
       const on = (v) => Math.max(floor, logged(c) ? Math.log10(Math.max(v, 0)) : v);
-      const parts = (ranges.get(at) || []).map(([least, greatest, none]) => [none ? foot : least === null ? low : on(least), greatest === null ? high : on(greatest)]);
+      // a range in which nothing lies stands above the axis
+      const above = [2 * high - floor, 3 * high - 2 * floor];
+      const parts = (ranges.get(at) || []).map(([least, greatest, none]) => [none ? foot : least === null ? low : on(least), greatest === null ? high : on(greatest)]).map((part) => (part[0] <= part[1] ? part : above));
       box.data[0].dimensions[k].constraintrange = parts.length > 1 ? parts : parts[0];
     });
     Plotly.redraw(box);

@@ -81,11 +81,11 @@ def least_samples(probability: float, confidence: float, decided: int, choices: 
 
 
 def sizes_of_decisions(
-    question: Question, whole: Callable[[Decision], float]
+    question: Question, greatest: Callable[[str], float] = lambda _: math.inf
 ) -> tuple[int, int, list[float]]:
     """Return how many real numbers are decided, how many combinations of names, and how many values the others have.
 
-    ``whole``: how many values a whole number has.
+    ``greatest``: the greatest value of a decided number that is looked at.
     """
     real, names, values = 0, 1, list[float]()
     for d in question.decide:
@@ -95,10 +95,19 @@ def sizes_of_decisions(
             low, high = d.minimum or 0.0, math.inf if d.maximum is None else d.maximum
             values.append(max(sum(low <= v <= high for v in d.values), 1))
         elif d.integer:
-            values.append(whole(d))
+            values.append(_count_of_whole_values(question, d, greatest(d.name)))
         else:
             real += 1
     return real, names, values
+
+
+def _count_of_whole_values(question: Question, d: Decision, greatest: float) -> float:
+    """How many whole numbers a decided one may be; infinite where it has no end."""
+    q = question.model.parameters()[d.name]
+    # a share or a count may be 0; what is above 0 is at least 1
+    least = max(1.0 if q.minimum <= 0.0 < q.floor else q.minimum, d.minimum or 0.0)
+    most = min(q.maximum, greatest, math.inf if d.maximum is None else d.maximum)
+    return max(most if math.isinf(most) else math.floor(most) - math.ceil(least) + 1, 1)
 
 
 def _counts_of_decisions(question: Question) -> Sequence[tuple[int, int]]:
@@ -107,12 +116,7 @@ def _counts_of_decisions(question: Question) -> Sequence[tuple[int, int]]:
     Of whole and listed values each is a program of its own, or one such number beside d real ones counts as
     2 (d + 1) - 1 of them, where limits and objective are convex.
     """
-
-    def whole(d: Decision) -> float:
-        ends = math.inf if d.maximum is None else math.floor(d.maximum)
-        return max(ends - math.ceil(max(d.minimum or 0.0, 1.0)) + 1, 1)
-
-    real, names, values = sizes_of_decisions(question, whole)
+    real, names, values = sizes_of_decisions(question)
     every = math.prod(values)
     ways = [(real, names * int(every))] if math.isfinite(every) else []
     return [*ways, *([(2 * (real + 1) - 1, names)] if len(values) == 1 else [])] or [

@@ -263,6 +263,11 @@ def test_ten_thousand_points_are_under_eight_megabytes_and_page_through(browser:
     assert file.stat().st_size < 8_000_000
     b = opened(browser, file)
     assert text(b, "count").startswith("10000 of 10000")
+    # of lines that stand for others no value of an axis is left out, nor either of its ends
+    drawn = b.execute_script("return document.getElementById('parallel').data[0].dimensions")
+    told = {d["label"].split()[0]: d for d in drawn}
+    for name, other in (("deadline", "cap"), ("cap", "deadline")):
+        assert len(set(told[name]["values"])) == found["objective"].notnull().any(other).sum()
     assert "page 1 of 200" in text(b, "pages")
     b.find_element("css selector", "#pages button:last-child").click()
     assert "page 2 of 200" in text(b, "pages")

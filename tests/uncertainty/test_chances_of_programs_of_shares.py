@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from chance_questions import answered, world_of
+from scipy.stats import binom
 
 import dse
 from formulations.uncertainty.measures import MEAN, Quantile, cvar
@@ -18,7 +19,9 @@ from formulations.uncertainty.worlds import Worlds, of_values
 from results.solution import Status
 from scenarios.question import Question
 from scenarios.questions import question
+from scenarios.uncertainty.promises import promises
 from solvers.robust.masters import program_chances, robust_program
+from solvers.robust.searches import chances
 from solvers.robust.searches.robust_ways import found_by
 
 BLOCKS: dict[str, Any] = {
@@ -39,6 +42,59 @@ GOALS = {
     "tail": ({"cvar": 0.75}, cvar(0.75)),
     "quantile": ({"quantile": 0.9}, Quantile(0.9)),
 }
+
+
+REGIONS = [
+    {"name": f"r{k}", "flops": "1 Gflop", "bytes": "1 GB", "divisible": False} for k in ("a", "b", "c")
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "designs"),
+    [
+        ({**BLOCKS, "decide": {f"count.{n}": {"max": 1} for n in BLOCKS["machine"]}}, 2**3),
+        (
+            {
+                **BLOCKS,
+                "decide": {
+                    "count.card": {"min": 1, "max": 3},
+                    "count.board": {"max": 10},
+                    "count.phone": {"max": 3},
+                },
+            },
+            3 * 11 * 4,
+        ),
+        (
+            {
+                "model": "partition",
+                "machine": {"cpu": "gtx-titan-choi2014", "gpu": "gtx680-choi2014"},
+                "given": {"regions": REGIONS},
+                "objective": {"minimize": "energy"},
+                "limits": {"time": {"max": "50 ms", "probability": 0.8}},
+                "uncertain": {
+                    "machine.gpu.time_per_byte": {"lognormal": ["5 ps/byte", 1.5]},
+                    "sampling": {"samples": 512},
+                },
+            },
+            2**3,
+        ),
+    ],
+    ids=["counts from 0", "a count from 1", "whole regions"],
+)
+def test_a_share_or_count_of_0_is_a_design_of_which_confidence_is_asked(asked: dict[str, Any], designs: int):
+    """Calafiore and Campi's sum with no real number: so many designs share what the confidence leaves."""
+    name, limit = next((n, x) for n, x in asked["limits"].items())
+    size = 512
+    data = {
+        **asked,
+        "limits": {name: {**limit, "confidence": 0.99}},
+        "uncertain": {**asked["uncertain"], "sampling": {"samples": size, "seed": 1}},
+    }
+    worlds = world_of(data)
+    (promise,) = promises(worlds.nominal)
+    found = chances.may_fail(worlds.nominal, promise, size)
+    share = 0.01 / designs
+    assert binom.cdf(found, size, 0.2) <= share < binom.cdf(found + 1, size, 0.2)
 
 
 @pytest.mark.parametrize("measure", GOALS)

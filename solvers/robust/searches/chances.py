@@ -13,7 +13,6 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from formulations.uncertainty.world_cuts import Point
 from formulations.uncertainty.worlds import of_values
 from results.solution import Status
 from results.telling import estimates
-from scenarios.question import Decision, Question, combinations
+from scenarios.question import Question, combinations
 from scenarios.uncertainty.drawing import draw
 from scenarios.uncertainty.promises import Promise, promises, sizes_of_decisions
 from solvers import designs
@@ -87,7 +86,7 @@ def may_fail(question: Question, promise: Promise, size: int, convex: bool | Non
     if sure <= 0.0:
         # a file's own probability has samples enough; of a quantile that asks for all samples none may fail
         return estimates.plainly(size, p)
-    real, names, values = sizes_of_decisions(question, partial(_count_of_values, question))
+    real, names, values = sizes_of_decisions(question, _greatest(question))
     ways = [(real, names * int(math.prod(values)))]
     if len(values) == 1 and (is_convex(question) if convex is None else convex):
         ways.append((2 * (real + 1) - 1, names))
@@ -129,7 +128,7 @@ def covered(question: Question) -> bool:
     promise, limits and an objective that are convex in logarithms, and an objective that is the same in every sample.
     """
     found = promises(question)
-    real, _, values = sizes_of_decisions(question, partial(_count_of_values, question))
+    real, _, values = sizes_of_decisions(question, _greatest(question))
     if not question.decide or (not real and (len(values) != 1 or not is_convex(question))):
         return True
     if len(found) > 1:
@@ -150,11 +149,8 @@ def covered(question: Question) -> bool:
     )
 
 
-def _count_of_values(question: Question, d: Decision) -> int:
-    box = evaluation.box(question, d.name)
-    low = max(box.low, d.minimum or 0.0, 1.0)
-    high = box.high if d.maximum is None else min(box.high, d.maximum)
-    return max(math.floor(high) - math.ceil(low) + 1, 1)
+def _greatest(question: Question) -> Callable[[str], float]:
+    return lambda name: evaluation.box(question, name).high
 
 
 def found(wanted: Wanted, *, tied: bool) -> Found:
