@@ -69,9 +69,10 @@ def _limit_keys(question: Question) -> Collection[RowKey]:
     model that cannot be run even so (one of the user's, say) may have all of its own limits.
     """
     x: dict[str, Any] = {d.name: np.float64(d.values[0] if d.values else 2.0) for d in question.decide}
+    asked = evaluation.unraised(question)
     try:
         with np.errstate(all="ignore"):
-            at = evaluation.metrics(evaluation.unraised(question), x)
+            at = evaluation.metrics(asked, x)
     except Exception:  # whatever it is: each point that is answered will say so of itself
         import logging
 
@@ -80,7 +81,8 @@ def _limit_keys(question: Question) -> Collection[RowKey]:
         )
         at = dict.fromkeys((m.name for m in question.model.metrics), math.nan)
         at |= dict.fromkeys((own.name for own in question.model.limits), math.nan)
-    return evaluation.ratios(question, x, at)
+    with np.errstate(all="ignore"):
+        return evaluation.ratios(asked, x, at)
 
 
 def sides_as_one(names: Iterable[str]) -> tuple[str, ...]:

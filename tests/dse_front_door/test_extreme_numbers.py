@@ -96,6 +96,19 @@ def test_check_says_of_a_grid_that_its_first_point_overflows(tmp_path: Path, ove
     assert "at the first point: the numbers of this point overflow" in " ".join(done.stdout.split())
 
 
+def test_check_says_of_a_grid_that_its_first_point_divides_by_0(tmp_path: Path, overflowing: Path):
+    text = overflowing.read_text().replace('["energy", "time"]', '"energy"').replace("1e200", "1e5")
+    file = tmp_path / "zero.toml"
+    more = "share = 1\n[define]\nodd = '(0.1 / share)**2 - processors'\n[limits]\nodd.max = 1\n"
+    axis = '[sweep.x]\npath = "share"\nvalues = [0, 1]\n'
+    file.write_text(text.replace("[decide]", more + "[decide]") + axis)
+    done = dse_("check", file)
+    assert done.exit_code == 0, done.stderr
+    assert "odd is divided by 0 at every design, since share is 0" in " ".join(done.stdout.split())
+    statuses = dse.sweep(file, progress=False)["status"].values.tolist()
+    assert statuses == [5, 1]
+
+
 def test_evaluating_such_a_point_is_a_mistake_and_of_several_points_infinite(
     recwarn: pytest.WarningsRecorder,
 ):
