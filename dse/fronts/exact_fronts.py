@@ -9,10 +9,9 @@ from dataclasses import replace
 
 from dse.fronts import bands, front_curves, listed_fronts
 from dse.fronts.bands import Band, Corner
-from dse.fronts.enclosure import COINCIDENT, ENCLOSURE_POINTS
+from dse.fronts.enclosure import ENCLOSURE_POINTS
 from dse.fronts.front_search import Front, Search
 from dse.quantities import plural
-from formulations.tolerances import HOLDS
 from results.solution import Solution
 from solvers.fronts import front_points, program_front
 from solvers.fronts.asking import Measure
@@ -23,8 +22,6 @@ BENT = 24
 """Parts of a segment that is straight in a reciprocal, so that it looks bent where it is."""
 LEVELS = 8
 """Between two neighbours of a front that may not be complete: at how many levels what is proved is asked for."""
-TOLD_APART = 4.0 * HOLDS
-"""Relative distance of two designs' objectives from which on limits that hold to ``HOLDS`` tell them apart for sure."""
 
 
 def find(search: Search, points: int | None, most: int, tolerance: float | None = None) -> Front | None:
@@ -79,11 +76,7 @@ def _front_by_halving(search: Search, most: int, tolerance: float | None) -> Fro
     asked = search.briefly()
     if asked.ends() is not None:
         return None
-    spans = [
-        abs(s.worst - s.best) / max(abs(s.worst), abs(s.best)) for s in asked.scales if s.worst != s.best
-    ]
-    same = max([COINCIDENT, *(TOLD_APART / span for span in spans)])
-    found = front_curves.curve(asked, most, tolerance, same)
+    found = front_curves.curve(asked, most, tolerance)
     complete, count = found.method == front_curves.COMPLETE or len(found.points) == 1, len(found.points)
     kind = program_front.COMPLETE if complete else program_front.PARTIAL
     how = found.method.removeprefix("complete: ")

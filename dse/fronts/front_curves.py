@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from dse.fronts import bands, enclosure
 from dse.fronts.bands import Band, Corner, Line, Stretch
 from dse.fronts.enclosure import LEAST_A, LEAST_B, PROBES_PER_POINT, Box, Enclosure, Place
-from dse.fronts.front_search import ANSWERED, Front, Search, narrow, value
+from dse.fronts.front_search import ANSWERED, Front, Scale, Search, narrow, value
 from dse.quantities import plural
 from dse.system.records import dataclass
 from formulations.tolerances import HOLDS
@@ -27,14 +27,19 @@ FINE_BOX = 1e-4
 # of a triangle between chord and tangents: how near its foot the next point is sought
 FOOT = 0.25
 CURVE_ROUNDS = 40
+TOLD_APART = 4.0 * HOLDS
+"""Relative distance of two designs' objectives from which on limits that hold to ``HOLDS`` tell them apart for sure."""
 
 
-def curve(search: Search, most: int, tolerance: float | None, same: float = enclosure.COINCIDENT) -> Front:
-    """Find the front of two objectives: ``most`` points, or as many as a band within ``tolerance`` takes.
+def curve(search: Search, most: int, tolerance: float | None) -> Front:
+    """Find the front of two objectives: ``most`` points, or as many as a band within ``tolerance`` takes."""
+    return _Curve(search).found(most, tolerance)
 
-    ``same``: within which share of the front in both objectives two designs are one.
-    """
-    return _Curve(search, same).found(most, tolerance)
+
+def _same(scales: Sequence[Scale]) -> float:
+    """Within which share of the front in both objectives two designs are one, as limits cannot tell them apart."""
+    spans = (abs(s.worst - s.best) / max(abs(s.worst), abs(s.best)) for s in scales if s.worst != s.best)
+    return max(enclosure.COINCIDENT, *(TOLD_APART / span for span in spans), 0.0)
 
 
 @dataclass(slots=True)
@@ -42,7 +47,11 @@ class _Curve:
     """A front under way; coordinates as in ``Scale``."""
 
     search: Search
-    same: float
+    same: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Measure the front, whose ends are known."""
+        self.same = _same(self.search.scales)
 
     def found(self, most: int, tolerance: float | None) -> Front:
         """The front, with what is proved about it."""

@@ -199,6 +199,29 @@ def test_few_designs_are_each_judged():
     assert front.attrs["method"].startswith("complete")
 
 
+def test_a_front_that_is_a_small_share_of_its_values_is_complete():
+    """A thousandth of what is asked for, and bent away from the ends: limits hold to 1e-8 of all of it."""
+    listed = [0.01, 0.6, 1.0]
+    question = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e12, "intensity": 4, "u": 1},
+        "decide": {"x": {"values": listed}},
+        "define": {"first": "1000 + x * u", "other": "1000 - x**2 * u"},
+        "uncertain": {"u": {"uniform": [0.9, 1.1]}, "sampling": {"samples": 16, "seed": 1}},
+        "objective": {
+            "minimize": ["one", "two"],
+            "measures": {
+                "one": {"of": "first", "measure": "mean"},
+                "two": {"of": "other", "measure": "worst"},
+            },
+        },
+    }
+    front = dse.front(question)
+    assert sorted(front["x"].values) == listed
+    assert front.attrs["method"].startswith("complete")
+
+
 def test_a_front_without_a_design_names_the_conflict(tmp_path: Path):
     question = asked(
         {"of": "price", "measure": "mean"}, {"of": "slow", "cvar": 0.9}, limits={"price": {"max": 1.0}}
