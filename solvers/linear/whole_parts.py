@@ -19,6 +19,8 @@ from solvers.linear.linear_program import Numbers
 
 MOST_PARTS = 4000
 """Parts that are kept at a time."""
+AT_A_TIME = 100_000
+"""Sums of parts and options that are added up at a time: they stay in the cache, and of too many it is seen early."""
 WIDE_LIST = 100.0
 """Factor between the largest and the smallest entry of a list from which on one search is not believed."""
 MOST_VALUES = 1000
@@ -61,18 +63,38 @@ def whole_parts(n: Numbers) -> Array | None:
     more = [r - r.min(axis=0) for r in rest]
     # few rows are moved by several units: only these have to be added up
     shared = sum((m.any(axis=0).astype(int) for m in more), np.zeros(len(a), int)) > 1
+    if units and (least > ROOM * size).any():
+        return np.zeros((0, len(n.low)))
     sums, picked = least[None, shared], np.zeros((1, 0), int)
     for added in more:
         allowed = np.flatnonzero(((least + added <= ROOM * size) | shared).all(axis=1))
-        grown = sums[:, None] + added[allowed][:, shared]
-        part, option = np.nonzero((grown <= ROOM * size[shared]).all(axis=2))
-        if len(part) > MOST_PARTS:
+        joined = _joined(sums, added[allowed][:, shared], ROOM * size[shared])
+        if joined is None:
             return None
-        sums, picked = grown[part, option], np.column_stack([picked[part], allowed[option]])
+        part, option = joined
+        sums = sums[part] + added[allowed[option]][:, shared]
+        picked = np.column_stack([picked[part], allowed[option]])
     found = np.zeros((len(picked), len(n.low)))
     for unit, option in zip(units, picked.T, strict=True):
         found[:, unit.columns] = unit.options[option]
     return np.where(n.integer, found, n.low)
+
+
+def _joined(sums: Array, added: Array, room: Array) -> tuple[Indices, Indices] | None:
+    """Which of the parts and which of the options may be together; None where that are more than MOST_PARTS."""
+    # rows that no option moves hold as before
+    moved = added.any(axis=0)
+    sums, added, room = sums[:, moved], added[:, moved], room[moved]
+    step = max(AT_A_TIME // max(added.size, 1), 1)
+    pairs, count = [np.zeros((2, 0), int)], 0
+    for k in range(0, len(sums), step):
+        part, option = np.nonzero((sums[k : k + step, None] + added <= room).all(axis=2))
+        pairs.append(np.stack([part + k, option]))
+        count += len(part)
+        if count > MOST_PARTS:
+            return None
+    part, option = np.concatenate(pairs, axis=1)
+    return part, option
 
 
 def narrowed(n: Numbers, cost: Array, y: Array | None) -> Numbers:
