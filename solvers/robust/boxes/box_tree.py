@@ -7,6 +7,8 @@ once the box is closed, what lies beyond them is searched too, with the best des
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +32,8 @@ from solvers.sampling import descent
 AT_ONCE = 32_768
 FEW_SLOPES = 8
 """Decided numbers, each with its slopes, from which on a box takes work in proportion to them."""
+FEW_NUMBERS = 256
+"""Designs of a box of neighbouring floats that are judged one by one."""
 GLANCE = 8192
 """Boxes times worlds after which a choice is left where another is better: what it reaches is told, too."""
 SPARE = 1e-10
@@ -206,10 +210,21 @@ class Tree:
         alive &= (low <= high).all(1)
         # of a point that is left of a wide box the bound of that box says little
         again = wide & ~self._wide(low, high)
+        for i in np.flatnonzero(alive & ~wide):
+            alive[i] = self._may_hold(low[i], high[i], slack)
         now = Boxes(np.zeros(len(keys), np.intp), low, high, keys, found.steep).take(alive & ~again)
         there = np.ones(self.now.key.size, bool)
         self._close_but(joined([self.now, now]), np.append(there, self._wide(now.low, now.high)))
         self._examine(low[alive & again], high[alive & again])
+
+    def _may_hold(self, low: Array, high: Array, slack: float) -> bool:
+        """Judge each number of a box that has only a few: where a step lies between them its bounds have both sides."""
+        each = [_numbers_between(a, b) for a, b in zip(low, high, strict=True)]
+        if math.prod(map(len, each)) > FEW_NUMBERS:
+            return True
+        x = self.where.point(np.array(list(itertools.product(*each))))
+        found = reached(self.wanted, dict(zip(self.where.names, x.T, strict=True)))
+        return not bool((found.over() > slack).all())
 
     def _wide(self, low: Array, high: Array) -> Bools:
         """Which boxes are more than a point."""
@@ -268,3 +283,11 @@ class Tree:
         with np.errstate(all="ignore"):
             x = descent.descents(nominal, self.where, self.where.point(start[None].copy()), numbers)
         self._try(x)
+
+
+def _numbers_between(low: float, high: float) -> list[float]:
+    """Return the floats of a short interval, at most one more than are judged."""
+    found = [float(low)]
+    while found[-1] < high and len(found) <= FEW_NUMBERS:
+        found.append(math.nextafter(found[-1], math.inf))
+    return found
