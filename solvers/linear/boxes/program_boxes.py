@@ -292,6 +292,8 @@ def _at(s: _Search, t: Array) -> Outcome | None:
 
 def _smallest_as_good(s: _Search, t: Array) -> Array:
     """The numbers of the best design, those at their lower ends that are as good there, in the order of the file."""
+    if s.best == -math.inf:  # no design is as good as one that there is no end of
+        return t
     for k, low in enumerate(s.of.low):
         lower = np.where(np.arange(len(t)) == k, low, t)
         p = s.of.at_point(lower)
