@@ -1,9 +1,12 @@
 """Stores filled with made-up chunks, here and in other processes."""
 
+import hashlib
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +20,25 @@ ROOT = Path(__file__).parents[2]
 Fill = Callable[[tuple[slice, ...]], Arrays]
 
 
+FILLED = tempfile.TemporaryDirectory(prefix="filled-")
+"""New stores that were filled in this process, of which the next ones like them are copies."""
+
+
 def fill(path: Path, plan: Layout, arrays_of: Fill, most: int = 10**9) -> tuple[int, ...]:
+    """Fill a store of the made-up answers of a layout, a new one or what is left of one, by so many chunks at most."""
+    if path.exists():
+        return _filled(path, plan, arrays_of, most)
+    name = hashlib.sha256(pickle.dumps((plan, most))).hexdigest()
+    kept = Path(FILLED.name, name)
+    if kept.exists():
+        shutil.copytree(kept, path)
+        return store.create(path, plan, IDENTITY)
+    chunks = _filled(path, plan, arrays_of, most)
+    shutil.copytree(path, kept)
+    return chunks
+
+
+def _filled(path: Path, plan: Layout, arrays_of: Fill, most: int) -> tuple[int, ...]:
     chunks = store.create(path, plan, IDENTITY)
     todo = [c for c in chunk_slices(plan.shape, chunks) if c[0] not in store.done(path)]
     for index, region in todo[:most]:
