@@ -14,6 +14,7 @@ import dse
 import results.stores.store
 from dse.cli import main
 from dse.sweeping import store_status
+from dse.sweeping.cluster import clusters
 
 pytestmark = pytest.mark.slow
 
@@ -126,7 +127,11 @@ def test_standard_input_and_a_running_loop_as_in_a_notebook_can_sweep(grid_file:
 @pytest.mark.parametrize(
     ("address", "code"), [("tcp://127.0.0.1:9", 1), ("nonsense://x:1", 2), ("nowhere", 2)]
 )
-def test_no_scheduler_is_a_clear_error(grid_file: Any, tmp_path: Path, address: str, code: int):
+def test_no_scheduler_is_a_clear_error(
+    grid_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, code: int
+):
+    # it is asked again and again for so long
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 1.0)
     command = ["sweep", str(grid_file(3)), "-o", str(tmp_path / "s.zarr"), "--scheduler", address]
     found = CliRunner().invoke(main, command)
     assert found.exit_code == code, found.stderr

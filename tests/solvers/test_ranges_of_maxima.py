@@ -52,7 +52,7 @@ def scanned(question: dict[str, Any], steps: int) -> dict[str, tuple[float, floa
     """The least and the greatest value of each decided number among the best designs of a fine scan."""
     n = question["decide"].get("n")
     counts = (
-        np.array([3.0]) if n is None else np.array([3.0, 4.0]) if "integer" in n else np.linspace(3, 4, 201)
+        np.array([3.0]) if n is None else np.array([3.0, 4.0]) if "integer" in n else np.linspace(3, 4, 101)
     )
     y, count = np.geomspace(1.0, MOST, steps + 1)[None, :], counts[:, None]
     names: dict[str, Any] = {"y": y, "n": count, "maximum": np.maximum}
