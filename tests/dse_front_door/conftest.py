@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import evaluated_grid
 import psutil
@@ -207,12 +209,24 @@ DRIVER = shutil.which("chromedriver")
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Start a browser for pages from disk: one for all tests of a process, each of which opens its own page."""
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start a browser for pages from disk: one for all tests of a process, each of which opens its own page.
+
+    Whatever the file, the browser has it at one address, where it compiles the script that all pages hold only once.
+    """
     if not (CHROMIUM and DRIVER):
         pytest.skip("needs Chromium and ChromeDriver (Debian: chromium, chromium-driver)")
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
+
+    at = tmp_path_factory.mktemp("browser") / "page.html"
+
+    class Browser(webdriver.Chrome):
+        def get(self, url: str) -> None:
+            # away from the page before: nothing of it is taken over
+            super().get("about:blank")
+            shutil.copy(url2pathname(urlsplit(url).path), at)
+            super().get(at.as_uri())
 
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
@@ -222,7 +236,7 @@ def browser() -> Iterator[Any]:
     ):  # fmt: skip
         options.add_argument(f"--{flag}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(DRIVER))
+    started = Browser(options=options, service=Service(DRIVER))
     yield started
     started.quit()
 
