@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dse.names import some_of
 from formulations import evaluation
 from scenarios.language.errors import ScenarioError
 from scenarios.question import Decision, Limit, Question, combinations
+from scenarios.sweep import undefined
 
 FAR_NUMBER = 1e60
 """A number beyond this, or below one over this, is named: its fifth power overflows or underflows."""
@@ -98,9 +100,17 @@ def _at_ones(question: Question, name: str, further: int = 0) -> float:
     return math.nan
 
 
-def no_number(names: Iterable[str]) -> str:
-    """Say of metrics that are asked for, or limited, that they are no numbers (NaN)."""
-    return f"{' and '.join(names)} is no number: on the way to it 0 is divided by 0, or multiplied by what is infinite"
+def no_number(question: Question, at: Mapping[str, Any]) -> str:
+    """Say why metrics at one point or many of a question in which nothing is decided are no answer; empty if they are.
+
+    A definition of the file has a value; of the model's own metrics what is asked for, or limited, is a number.
+    """
+    lost = undefined.lost(question, at)
+    if lost:
+        return "; ".join(f"define.{name}: {why}" for name, why in lost.items())
+    none = evaluation.no_numbers(question, at)
+    how = "is no number: on the way to it 0 is divided by 0, or multiplied by what is infinite"
+    return f"{' and '.join(none)} {how}" if none else ""
 
 
 def _is_infinite(question: Question) -> bool:

@@ -91,7 +91,9 @@ def _rooflines_of(groups: Iterable[Designs], most: int = MOST_ROOFS) -> tuple[Ro
             alike += [own for at in _at_nominal(group) for own in _differing_in_work(at)]
     machines = [_inputs_of_curve(group) for group in alike[:most]]
     names = _machine_labels([_shown(group) for group in alike[:most]], machines)
-    return tuple(_roofline_of_group(*each) for each in zip(alike, machines, names, strict=False))
+    # along a curve a definition of the file may divide by 0
+    with np.errstate(all="ignore"):
+        return tuple(_roofline_of_group(*each) for each in zip(alike, machines, names, strict=False))
 
 
 def _at_nominal(group: Designs) -> Iterator[Designs]:

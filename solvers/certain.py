@@ -24,6 +24,7 @@ from results.telling import families
 from results.telling.division import divisions
 from results.telling.limits import base_name
 from scenarios.question import Question, machine_key
+from scenarios.sweep import undefined
 from solvers import anchors, choices, designs, enumeration, judgement
 from solvers.designs import Grid
 from solvers.explaining import explanation, wider
@@ -347,6 +348,7 @@ def _evaluated_solution(question: Question) -> Solution:
         solution,
         status=Status.INFEASIBLE,
         message="",
+        metrics={**solution.metrics, **dict.fromkeys(undefined.lost(question, solution.metrics), math.nan)},
         # where several are broken no value of one of them would do
         conflict=would if len(would) == 1 else dict.fromkeys(would),
         conflicts=tuple((n,) for n in would),
@@ -372,7 +374,7 @@ def _solution_of(question: Question, outcome: Outcome) -> Solution:
         next_best=outcome.next_best,
     )
     evaluated = outcome.status is Status.EVALUATED
-    fault = judged.undefined() if evaluated else judged.fault()
+    fault = failures.no_number(question, judged.at) if evaluated else judged.fault()
     if fault:
         return replace(solution, status=Status.ERROR, message=fault)
     return solution if evaluated else as_closed(question, solution, closed=bool(judged.closed[0]))

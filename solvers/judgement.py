@@ -141,11 +141,6 @@ class Judged:
             return f"{names} has no value at the design found: give a limit that keeps it where it has one"
         return ""
 
-    def undefined(self) -> str:
-        """Why numbers that were only evaluated are not an answer: what is asked for is none; empty where it is one."""
-        lost = evaluation.no_numbers(self.question, self.at)
-        return failures.no_number(lost) if lost else ""
-
     def solutions(self, status: Status) -> list[Solution]:
         """The answers point by point: design, metrics, limits, objective and bound."""
         own = {m.name for m in self.question.model.limits}

@@ -359,7 +359,10 @@ def evaluate(
 
 
 def _evaluated_record(dataset: xr.Dataset, store: str | None, *, ranges: bool) -> dict[str, Any]:
-    """Say what was evaluated; with ``ranges`` also the least and the greatest finite number of each metric."""
+    """Say what was evaluated; with ``ranges`` also the least and the greatest finite number of each metric.
+
+    ``not_finite``: at how many points it is infinite or has no value, where there are such.
+    """
     from results import flat
     from results.axes import unit_of
     from results.summaries import outside
@@ -369,6 +372,8 @@ def _evaluated_record(dataset: xr.Dataset, store: str | None, *, ranges: bool) -
     told: dict[str, dict[str, Any]] = {str(n): {"unit": unit_of(a)} for n, a in dataset.data_vars.items()}
     for name, (least, greatest) in ends.items():
         told[str(name)] |= {"least": least, "greatest": greatest}
+    for name, points in (sweep_summary.not_finite(dataset) if ranges else {}).items():
+        told[name]["not_finite"] = points
     return {
         "store": store,
         "title": dataset.attrs.get("title", ""),

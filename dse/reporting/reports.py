@@ -163,7 +163,7 @@ def of_dataset(dataset: xr.Dataset, command: str = "", study: worlds.Worlds | No
         first=list(_worlds(dataset, study)),
         sections=[
             *_fresh_samples(dataset),
-            *_limits_section(dataset),
+            *_limits_section(dataset, asked[1] if asked else None),
             *machine_sections(
                 json.loads(about.get("machine_parameters", "{}")),
                 asked,
@@ -270,30 +270,37 @@ def _fresh_samples(dataset: xr.Dataset) -> Iterator[Section]:
         yield Section("Fresh samples", kept.sentences(dataset, judged), tables)
 
 
-def _limits_section(dataset: xr.Dataset) -> Iterator[Section]:
-    """Tell of every limit where it binds or forbids, and what one percent of it buys."""
+def _limits_section(dataset: xr.Dataset, first: Question | None) -> Iterator[Section]:
+    """Tell of every limit where it binds or forbids, and what one percent of it buys.
+
+    ``first``: the question at the first point; of one in which nothing is decided no point has a design.
+    """
     if "binding" not in dataset or LIMIT not in dataset:
         return
     rows = []
     status = dataset["status"].values
     # an interrupted chunk may have left a part of what it wrote beside points that have no answer
     told = status != 0
-    answered = int(np.isin(status, [STATUS_CODES[s] for s in (Status.OPTIMAL, Status.FEASIBLE)]).sum())
+    answered = np.isin(status, axes.ANSWERED)
+    evaluated = first is not None and not first.decide
+    evaluated |= bool((status == STATUS_CODES[Status.EVALUATED]).any())
+    where = "points within the limits" if evaluated else "designs"
     # what a front holds its objectives to is no limit that was asked for
     bounded = objectives(dataset) if FRONT in dataset.dims else ()
     for name in dataset[LIMIT].values:
         if base_name(str(name)) in bounded:
             continue
-        states = dataset["binding"].sel({LIMIT: name}).values[told]
+        states = dataset["binding"].sel({LIMIT: name}).values
         rates = (
             dataset["elasticity"].sel({LIMIT: name}).values[told] if "elasticity" in dataset else np.zeros(0)
         )
         felt = rates[np.isfinite(rates) & (abs(rates) > 1e-9)]
         ends = [f"{end:+.3g} %" for end in (felt.min(), felt.max())] if felt.size else []
         worth = " to ".join(dict.fromkeys(ends))
-        binding, forbids = (int(np.count_nonzero(states == code)) for code in (BINDING, CONFLICTING))
-        rows.append((str(name), f"{binding} of {answered}", str(forbids), worth))
-    columns = ("limit", "binds at designs", "forbids at points", "1 % more of it changes the objective by")
+        binding = int(np.count_nonzero(states[answered] == BINDING))
+        forbids = int(np.count_nonzero(states[told] == CONFLICTING))
+        rows.append((str(name), f"{binding} of {answered.sum()}", str(forbids), worth))
+    columns = ("limit", f"binds at {where}", "forbids at points", "1 % more of it changes the objective by")
     if not rows:
         return
     # of a front of three objectives nobody knows what a limit is worth

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +72,9 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
         # equations of a stranger that take no arrays: what they come to is judged at the answer
         return grid
     for d in dict.fromkeys(s.definition for s in suspects):
-        if all(t.nowhere(d) for t in tried) and not _a_limit(d, suspects, tried):
+        if all(_is_lost(d, q, t) for q, t in zip(asked, tried, strict=True)) and not _a_limit(
+            d, suspects, tried
+        ):
             _nowhere(d, [s for s in suspects if s.definition is d], tried[0], findings)
     if not findings.problems:
         _poles(asked[0], suspects, tried, findings)
@@ -85,6 +87,31 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
         return grid
     made = guarded(model, guards)
     return replace(grid, bases={k: replace(q, model=made) for k, q in grid.bases.items()})
+
+
+def lost(question: Question, at: Mapping[str, Any]) -> dict[str, str]:
+    """Return which definitions of a question in which nothing is decided have no value somewhere, and why, by name.
+
+    ``at``: the metrics by name, numbers or arrays. What is infinite as one of the model's metrics is (the energy of a
+    run that takes forever) is none of these: something that a definition is made of has no finite value there.
+    """
+    import numpy as np
+
+    numbers = {**question.given, **at}
+    found: dict[str, str] = {}
+    for d in definitions_of(question.model):
+        none = ~np.isfinite(np.asarray(at[d.name], float))
+        if not none.any():
+            continue
+        # in its own definition, the name of a machine parameter means the machine's value
+        of = [question.given[n] if n == d.name else numbers[n] for n in names(d.tree)]
+        for value in of:
+            none = none & np.isfinite(np.asarray(value, float))
+        if none.any():
+            with np.errstate(all="ignore"):
+                why = _why_without_value(_suspects(d), numbers, none)
+            found[d.name] = f"{shown(d.text)} has no value: {why}"
+    return found
 
 
 def _fitted_at_zero(asked: list[Question], findings: Findings) -> None:
@@ -166,6 +193,11 @@ class _Tried:
         import numpy as np
 
         return not np.isfinite(np.asarray(self.at[d.name], float)).any()
+
+
+def _is_lost(d: Definition, question: Question, tried: _Tried) -> bool:
+    """Tell whether a definition has a value at none of the designs tried, and where none is decided by its own fault."""
+    return tried.nowhere(d) and not (tried.alone and d.name not in lost(question, tried.at))
 
 
 def _tested_designs(question: Question, suspects: list[Suspect]) -> _Tried:
@@ -301,20 +333,28 @@ def _a_limit(d: Definition, suspects: list[Suspect], tried: list[_Tried]) -> boo
 
 def _nowhere(d: Definition, suspects: list[Suspect], tried: _Tried, findings: Findings) -> None:
     where = "" if tried.alone else f" at any of {len(tried.held)} designs tried between the bounds"
-    import numpy as np
-
-    own = [np.asarray(compiled(s.tree, plain_lift)(tried.at), float) for s in suspects]
-    zero = any(s.divisor and not v.any() for s, v in zip(suspects, own, strict=True))
-    if zero:
-        why = "it divides by 0"
-    elif own and not any(np.isfinite(v).any() for v in own):
-        why = "a part of it has none"
-    elif any((v < 0).any() for s, v in zip(suspects, own, strict=True) if not s.divisor):
-        why = "it takes a root or a logarithm of what is negative"
-    else:
-        why = "it is too large to be computed with"
+    why = _why_without_value(suspects, tried.at, tried.held | True)
     wrong = f"{shown(d.text)} has no value{where}: {why}"
     findings.add(f"define.{d.name}", wrong, "correct the expression, or the numbers and bounds it depends on")
+
+
+def _why_without_value(suspects: Iterable[Suspect], at: Mapping[str, Any], where: NDArray[np.bool_]) -> str:
+    """Say why a definition has no value at some designs; ``suspects``: parts of it, ``at``: every number by name."""
+    import numpy as np
+
+    own = [
+        (s, np.broadcast_to(np.asarray(compiled(s.tree, plain_lift)(at), float), where.shape)[where])
+        for s in suspects
+    ]
+    if any(s.divisor and not v.any() for s, v in own):
+        return "it divides by 0"
+    if own and not any(np.isfinite(v).any() for _, v in own):
+        return "a part of it has none"
+    if any((v < 0).any() for s, v in own if not s.divisor):
+        return "it takes a root or a logarithm of what is negative"
+    if any(s.pole and not v.all() for s, v in own):
+        return "it takes the logarithm of 0, or a negative power of it"
+    return "it is too large to be computed with"
 
 
 def _has_few_values(question: Question, tree: Expression, every: Mapping[str, Definition]) -> bool:

@@ -141,8 +141,8 @@ class Evaluated(OverGrid):
         try:
             with np.errstate(divide="raise", over="raise", invalid="raise", under="ignore"):
                 at = evaluation.metrics(question, {})
-                if lost := evaluation.no_numbers(question, at):
-                    raise FloatingPointError(failures.no_number(lost))
+                if why := failures.no_number(question, at):
+                    raise FloatingPointError(why)
                 found = _judgement_of(question, at, evaluation.ratios(question, {}, at))
         except ARITHMETIC as problem:  # the points at which it happens are answered (and fail) one by one
             sides = [s.stop - s.start for s in piece]

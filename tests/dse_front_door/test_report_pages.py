@@ -328,20 +328,6 @@ def test_a_page_names_the_command_that_makes_it_again_with_all_that_was_asked(tm
     assert made_by(FRONT | {"objective": {"minimize": "energy"}}) == []
 
 
-def test_a_store_of_numbers_that_were_only_evaluated_has_a_page(tmp_path: Path):
-    asked = {k: v for k, v in SWEEP.items() if k not in {"decide", "objective", "limits"}}
-    asked |= {"given": {"bodies": 1e5, "flops_per_pair": 10, "processors": 100, "memory": 2e3}}
-    asked |= {"sweep": {"leakage": {"path": "machine.leakage_power", "factors": [1, 0.5]}}}
-    made = dse.evaluate(asked, tmp_path / "e.zarr")
-    dse.report(tmp_path / "e.zarr", tmp_path / "e.html")
-    # a dataset that is at hand has the same page but for the command
-    in_memory = dse.report(made, tmp_path / "m.html").read_text()
-    assert [w for w in ("dse report", "energy by") if w in in_memory] == ["energy by"]
-    text = (tmp_path / "e.html").read_text()
-    assert '"texts":["evaluated"]' in text
-    assert "energy by what it is spent on" in text
-
-
 CUT_OFF = """return [...document.querySelectorAll('h1, .headline, .facts td, .stack td, select, label, ' +
   '.told, figcaption')]
   .filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.textContent.slice(0, 40))"""

@@ -1,6 +1,7 @@
 """Definitions without a value: refused where they never have one, kept where they have one by a limit."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,40 @@ def test_a_listed_number_at_the_end_of_a_domain_is_the_same_at_one_point_and_at_
     assert (dse.solve(asked).status.value, dse.solve(asked).objective) == ("optimal", 9.0)
     swept = dse.sweep({**asked, "sweep": {"kk": {"path": "k", "values": [9.00000001, 3.0]}}})
     assert swept["objective"].values[0] == 9.0
+
+
+EVALUATED = {
+    "model": "roofline",
+    "machine": "gtx-titan-choi2014",
+    "given": {"flops": 1e12, "intensity": 4, "x": 1},
+    "define": {"odd": "energy / maximum(0, x - 2)", "twice": "2 * odd", "logish": "log(x - 1)"},
+    "objective": {"minimize": "odd"},
+    "sweep": {"axis": {"path": "given.x", "values": [0.5, 1, 2, 3, 4]}},
+}
+
+
+def test_a_point_that_is_only_evaluated_is_an_error_where_a_single_question_is_refused() -> None:
+    swept = dse.sweep(EVALUATED, progress=False)
+    words = swept.status.attrs["flag_meanings"].split()
+    statuses = [words[code] for code in swept.status.values]
+    assert statuses == ["infeasible", "error", "error", "evaluated", "evaluated"]
+    assert not np.isinf(swept.odd.values).any()
+    single = {k: v for k, v in EVALUATED.items() if k != "sweep"}
+    told = r'"energy / maximum\(0, x - 2\)" has no value: it divides by 0'
+    with pytest.raises(ScenarioError, match=told):
+        dse.solve(single | {"given": {**EVALUATED["given"], "x": 2}})
+    assert re.fullmatch(f"define.odd: {told}", str(swept.message.values[2]))
+    assert "it takes the logarithm of 0" in str(swept.message.values[1])
+
+
+def test_what_is_infinite_as_the_model_has_it_has_a_value() -> None:
+    """A run without any flop per byte takes forever."""
+    asked = {k: EVALUATED[k] for k in ("model", "machine")} | {"given": {"flops": 1e12, "intensity": 0}}
+    asked["define"] = {"odd": "2 * time", "pace": "time / (clock + 1 s)", "clock": "3 * time"}
+    axis = {"path": "given.intensity", "values": [0, 4]}
+    swept = dse.sweep(asked | {"sweep": {"axis": axis}}, progress=False)
+    words = swept.status.attrs["flag_meanings"].split()
+    assert [words[code] for code in swept.status.values] == ["evaluated"] * 2
+    assert np.isinf(swept.odd.values).tolist() == np.isinf(swept.time.values).tolist() == [True, False]
+    single = dse.solve(asked)
+    assert (single.status.value, single.metrics["odd"]) == ("evaluated", math.inf)

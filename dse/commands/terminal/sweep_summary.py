@@ -102,6 +102,22 @@ def _axis_value_text(axis: xr.DataArray, value: Any) -> str:
 def show_ranges(dataset: xr.Dataset) -> None:
     """Print the least and the greatest of every variable."""
     show(table(("variable", "least", "greatest", "meaning"), _variable_rows(dataset)))
+    if "status" in dataset:
+        return
+    for name, points in not_finite(dataset).items():
+        say(f"{name} is infinite, or has no value, at {points} of the points, which its range leaves out")
+
+
+def not_finite(dataset: xr.Dataset) -> dict[str, int]:
+    """Count the points at which metrics are infinite or have no value, of those metrics that are so somewhere."""
+    import numpy as np
+
+    found: dict[str, int] = {}
+    for part in parts(dataset):
+        for name, array in part.data_vars.items():
+            if array.dtype.kind == "f":
+                found[str(name)] = found.get(str(name), 0) + int(np.count_nonzero(~np.isfinite(array.values)))
+    return {name: points for name, points in found.items() if points}
 
 
 def _variable_rows(dataset: xr.Dataset) -> list[tuple[str, str, str, str]]:
