@@ -66,7 +66,7 @@ function make(tag, attributes, ...children) {
 }
 
 function select(id, word, options, value, on) {
-  return make("label", {}, `${word} `, make("select", { id, onchange: (e) => on(Number(e.target.value)) },
+  return make("label", {}, make("span", { class: "word" }, word), make("select", { id, onchange: (e) => on(Number(e.target.value)) },
     ...options.map(([v, text]) => make("option", { value: v, selected: v === value }, text))));
 }
 

@@ -1,6 +1,7 @@
 "use strict";
 // Designs as tables: the one looked at, those side by side, and all that the ranges leave.
 const ROWS_PER_PAGE = 50;
+const PRINTED_COLUMNS = 12;  // page.css hides the others on paper
 let page = 0;
 
 const placeOf = (i) => (D.places || []).find((p) => i >= p.first && i < p.first + p.count);
@@ -96,6 +97,11 @@ function drawDesigns() {
       ...more.map(([, cell]) => long(cell(i)))));
   }
   document.getElementById("designs").replaceChildren(head, body);
+  // what the style sheet and the pages of the table leave out where the page is printed
+  const columns = listed.length + more.length + 2, rows = body.childElementCount;
+  const cut = [...(rows < left.length ? [`rows ${page * ROWS_PER_PAGE + 1} to ${page * ROWS_PER_PAGE + rows} of ${left.length}`] : []),
+    ...(columns > PRINTED_COLUMNS ? [`the first ${PRINTED_COLUMNS} of ${columns} columns`] : [])];
+  document.getElementById("onpaper").textContent = cut.length ? `On paper: ${cut.join(", ")}. All of them: this page on a screen, or dse export.` : "";
   const go = (to) => { page = to; drawDesigns(); };
   document.getElementById("pages").replaceChildren(
     make("button", { type: "button", disabled: page === 0, onclick: () => go(page - 1) }, "previous"),

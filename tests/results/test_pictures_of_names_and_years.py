@@ -15,7 +15,7 @@ from long_names import ALIKE, energies_by_intensity, machine_files
 import dse
 from results import plot
 from results.axes import apart
-from results.pictures.canvas import svg
+from results.pictures.canvas import MEDIUM, label_bars, sheet, svg
 
 MACHINES = ["gtx-titan-choi2014", "arndale-gpu-choi2014", "gtx680-choi2014"]
 YEAR = 365.25 * 86400.0
@@ -115,6 +115,19 @@ def test_long_names_stay_in_the_picture_and_distinct_and_nothing_warns(draw: Any
     racks = [text.replace("\n", " ") for text in written if "NVIDIA" in text]
     assert len(racks) == len(set(racks)) == 2
     assert sum(text.endswith("rack") for text in racks) == 1
+
+
+def test_a_label_that_is_wider_than_its_panel_is_folded_and_stays_in_a_narrow_picture() -> None:
+    paper = sheet("", 2, sharex=False, sharey=False, narrow=True)
+    label_bars(paper.panels[1], ["gtx-titan-choi2014", "arndale-gpu-choi2014"], 28)
+    for panel, name in zip(paper.panels, ("short", "which machine wins (% of samples)"), strict=True):
+        panel.set_xlabel(name, fontsize=MEDIUM)
+    svg(paper.figure)
+    for panel in paper.panels:
+        box = panel.xaxis.label.get_window_extent()
+        assert (box.x0 >= 0.0, box.x1 <= paper.figure.bbox.x1) == (True, True)
+    written = [panel.get_xlabel() for panel in paper.panels]
+    assert written == ["short", "which machine wins\n(% of samples)"]
 
 
 @given(

@@ -15,6 +15,7 @@ from plain_roofline import RUN
 import dse
 from dse.commands.commandline import main
 from results import plot
+from results.pictures.canvas import svg
 from scenarios import ScenarioError
 
 G = (0.0, 1.0, 4.5)
@@ -153,6 +154,22 @@ def test_the_ticks_of_small_losses_have_no_common_factor_beside_the_axis(tmp_pat
     panel.figure.savefig(tmp_path / "matters.png")
     assert panel.xaxis.get_offset_text().get_text() == ""
     assert "e-" in panel.get_xticklabels()[1].get_text()
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_the_words_beside_the_longest_loss_stay_in_its_panel(narrow: bool):
+    asked = {
+        "model": "roofline",
+        "given": {"flops": 1e12, "intensity": 4},
+        "decide": {"machine": {"values": ["gtx-titan-choi2014", "arndale-gpu-choi2014"]}},
+        "objective": {"maximize": "efficiency"},
+        "uncertain": {"intensity": {"lognormal": [4.0, 4.0]}},
+    }
+    panel = plot.matters(dse.what_matters(asked, rows=64, progress=False), narrow=narrow).axes[1]
+    svg(panel.figure)
+    (beside,) = panel.texts
+    assert beside.get_window_extent().x1 <= panel.bbox.x1
+    assert panel.xaxis.label.get_size() == panel.figure.axes[0].xaxis.label.get_size()
 
 
 def test_an_objective_that_does_not_vary_is_said_not_to():
