@@ -180,7 +180,9 @@ def _axis_name(reader: Reader, shape: Shape, axis: str) -> None:
         reader.findings.add(f"sweep.{axis}", wrong, f'give the axis another name, such as "{axis}_axis"')
     elif not _AXIS_NAME.fullmatch(axis):
         wrong = f'"{axis}" cannot name a dimension of a dataset'
-        reader.findings.add(f"sweep.{axis}", wrong, "use letters, digits and _, beginning with a letter")
+        reader.findings.add(
+            f"sweep.{axis}", wrong, "use letters (a to z), digits and _, beginning with a letter"
+        )
 
 
 def _may_be_limited(reader: Reader, shape: Shape, name: str, targets: Mapping[Slot, Target]) -> bool:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ENGINE = "h5netcdf"
 UNITS, NAME, AXIS, ORDER = "dse_units", "dse_name", "dse_axis", "dse_order"
+MEANINGS = "dse_flag_meanings"
 OURS = ("scenario_hash", "versions")
 # what the dataset counts, which UDUNITS does not know; a cycle is 2 pi there, and here a count
 COUNTED = frozenset(
@@ -142,8 +143,10 @@ def _attributes(attributes: Mapping[str, Any], dtype: Any) -> dict[str, Any]:
             found |= {"units": cf, UNITS: found["units"]}
     if "flag_values" in found:
         found["flag_values"] = np.asarray(found["flag_values"], dtype=dtype)
-        words = str(found["flag_meanings"]).split()
-        found["flag_meanings"] = " ".join(_MEANING.sub("_", w) for w in words)
+        meanings = str(found["flag_meanings"])
+        cf = " ".join(_MEANING.sub("_", w) for w in meanings.split())
+        if cf != meanings:
+            found |= {"flag_meanings": cf, MEANINGS: meanings}
     return found
 
 
@@ -177,9 +180,10 @@ def decoded(dataset: xr.Dataset) -> xr.Dataset:
         (dim,) = found[label].dims
         found = found.rename({dim: name} if dim != name else {}).rename_vars({label: name}).set_xindex(name)
     for variable in found.variables.values():
-        kept = {k: v for k, v in variable.attrs.items() if k not in {NAME, AXIS, UNITS}}
-        if UNITS in variable.attrs:
-            kept["units"] = variable.attrs[UNITS]
+        kept = {k: v for k, v in variable.attrs.items() if k not in {NAME, AXIS, UNITS, MEANINGS}}
+        for ours, name in ((UNITS, "units"), (MEANINGS, "flag_meanings")):
+            if ours in variable.attrs:
+                kept[name] = variable.attrs[ours]
         if "flag_values" in kept:
             kept["flag_values"] = np.atleast_1d(kept["flag_values"]).tolist()
         variable.attrs = _python_numbers(kept)

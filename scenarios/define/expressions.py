@@ -144,7 +144,7 @@ def _unit_behind_number(text: str, number: re.Match[str]) -> tuple[str, int]:
 
 def _strange(text: str, at: int) -> NoReturn:
     sign = text[at]
-    right = "use letters, digits, _, dots, + - * / **, brackets and commas; any other name goes in backquotes"
+    right = "use letters (a to z), digits, _, dots, + - * / **, brackets and commas; any other name goes in backquotes"
     if sign == "^":
         raise ExpressionError(text, at, "^ is not an operator", "write powers with **: x**2")
     if sign == "%":

@@ -104,7 +104,7 @@ class Names:
         elif name != plain:
             self.findings.unknown(key, f"machine parameter of {self.reader.model.name}", plain, r.machine)
         elif not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
-            right = f"write letters, digits and _, beginning with a letter, at most {_LONGEST_NAME} of them"
+            right = f"write letters (a to z), digits and _, beginning with a letter, at most {_LONGEST_NAME} of them"
             add(key, f"{shown(name)} can name no quantity of the file's own", right)
         elif name in FUNCTIONS:
             add(key, f"{name} is a function", "choose another name")

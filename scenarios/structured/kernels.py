@@ -147,7 +147,7 @@ def _note_unclear_names(entries: Sequence[KernelEntry], read: Sequence[Model], f
             )
             findings.add(f"kernels[{i}]", "this kernel has no name", f'write name = "{free}"')
         elif not _NAME.fullmatch(name):
-            right = "use letters, digits and _, beginning with a letter"
+            right = "use letters (a to z), digits and _, beginning with a letter"
             findings.add(key, f"{shown(name)} cannot name a kernel", right)
         elif name in taken:
             findings.add(key, f"{name} is {taken[name]} already", "give the kernel another name")

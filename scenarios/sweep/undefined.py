@@ -196,7 +196,7 @@ class _Tried:
 
 
 def _is_lost(d: Definition, question: Question, tried: _Tried) -> bool:
-    """Tell whether a definition has a value at none of the designs tried, and where none is decided by its own fault."""
+    """Tell whether a definition has a value at none of the designs tried, by its own fault where none is decided."""
     return tried.nowhere(d) and not (tried.alone and d.name not in lost(question, tried.at))
 
 

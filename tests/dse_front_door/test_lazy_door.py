@@ -81,10 +81,11 @@ def test_an_argument_that_cannot_be_meant_is_refused_by_its_name(asked: Callable
     assert told in str(found.value)
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.html", "a.HTM"])
 @pytest.mark.parametrize("fill", [dse.sweep, dse.evaluate])
-def test_a_store_with_the_name_of_a_file_is_refused(fill: Callable[..., Any], tmp_path: Path):
+def test_a_store_with_the_name_of_a_file_is_refused(fill: Callable[..., Any], name: str, tmp_path: Path):
     with pytest.raises(StoreError, match=r"this fills a Zarr store \(a folder\): name it a\.zarr"):
-        fill("nbody_deadline_sweep", tmp_path / "a.csv")
+        fill("nbody_deadline_sweep", tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 

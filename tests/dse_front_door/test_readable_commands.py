@@ -108,3 +108,21 @@ def test_the_page_of_a_model_over_lists_shows_them_without_breaking_words(name: 
     told = json.loads(dse_("models", name, "--json").stdout)
     keys = {k["key"] for part in told["lists"] for k in part["keys"]}
     assert keys >= {q.name for rows in model.structure.tables for q in rows.numbers}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("sweep nbody_deadline_sweep", "name the STORE to fill: dse sweep nbody_deadline_sweep"),
+        ("evaluate nbody_deadline --extend", "--extend is for a store"),
+        ("solve", "Missing argument"),
+        ("solve nbody_deadline --sead 3", "No such option"),
+    ],
+)
+def test_a_command_that_is_called_wrongly_says_so_as_json_where_answers_are(words: str, told: str):
+    found = CliRunner().invoke(main, [*words.split(), "--json"])
+    (problem,) = json.loads(found.stdout)["problems"]
+    assert (found.exit_code, found.stderr, told in problem["wrong"]) == (2, "", True)
+    # what prints no JSON refuses the option in words
+    other = CliRunner().invoke(main, ["report", "nbody_deadline", "--json"])
+    assert (other.exit_code, other.stdout, "No such option" in other.stderr) == (2, "", True)

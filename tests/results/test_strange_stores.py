@@ -15,6 +15,7 @@ from store_filling import Fill, fill
 import dse
 from dse.cli import main
 from results.dataset import Layout
+from results.export import reading
 from results.stores import store
 from results.stores.files import locks, seals
 from results.stores.files.storage import LocalFolder
@@ -211,3 +212,14 @@ def test_files_that_lie_beside_are_left_without_a_word(path: Path):
             warnings.simplefilter("error")
             assert "energy" in dse.open(folder)
             assert (folder / "notes.txt").exists()
+
+
+def test_what_is_no_dataset_of_ours_is_not_opened(tmp_path: Path):
+    with pytest.raises(StoreError, match="does not exist"):
+        reading.open(tmp_path / "nothing.nc")
+    (tmp_path / "folder.zarr").mkdir()
+    with pytest.raises(StoreError):
+        reading.open(tmp_path / "folder.zarr")
+    (tmp_path / "text.nc").write_text("hello", encoding="utf-8")
+    with pytest.raises(StoreError):
+        reading.open(tmp_path / "text.nc")

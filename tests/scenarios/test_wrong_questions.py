@@ -275,6 +275,11 @@ def test_axes_that_get_in_each_others_way(problems: Problems) -> None:
     }
 
 
+def test_letters_of_names_are_those_from_a_to_z(problems: Problems) -> None:
+    (found,) = problems(sweep={"gr\u00f6\u00dfe": {"path": "bodies", "values": [1]}})
+    assert found.right == "use letters (a to z), digits and _, beginning with a letter"
+
+
 def test_no_axis_has_a_name_that_its_dataset_needs(good: Mapping[str, Any]):
     measured = {
         "uncertain": {"bodies": {"uniform": [8e3, 1.2e4]}, "sampling": {"samples": 8}},

@@ -65,6 +65,9 @@ class Door(click.Group):
         try:
             code = super().main(words, name, complete, standalone_mode=False, obj=words, **extra)
         except click.ClickException as problem:
+            if JSON in words and _speaks_json(problem):
+                print_mistakes(problem)
+                return problem.exit_code
             told = io.StringIO()
             problem.show(told)
             complain(told.getvalue().rstrip("\n"))
@@ -117,11 +120,20 @@ class Door(click.Group):
 def print_mistakes(problem: Exception) -> None:
     """Print what is wrong with a question as JSON: each mistake of a scenario, or the one message of another error."""
     if not isinstance(problem, ScenarioError):
-        say_json({"ok": False, "problems": [{"file": "", "key": "", "wrong": str(problem), "right": ""}]})
+        wrong = problem.format_message() if isinstance(problem, click.ClickException) else str(problem)
+        say_json({"ok": False, "problems": [{"file": "", "key": "", "wrong": wrong, "right": ""}]})
         return
     more = len(problem.problems) - MOST_MISTAKES
     told = {"ok": False, "problems": [p._asdict() for p in problem.problems[:MOST_MISTAKES]]}
     say_json(told | ({"more": more} if more > 0 else {}))
+
+
+def _speaks_json(problem: click.ClickException) -> bool:
+    """Whether the command that was called wrongly prints JSON if it is asked to."""
+    called = (
+        problem.ctx.command if isinstance(problem, click.UsageError) and problem.ctx is not None else None
+    )
+    return called is not None and any(JSON in p.opts for p in called.params)
 
 
 def complain(message: str) -> None:

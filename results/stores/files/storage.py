@@ -27,9 +27,10 @@ Place = str | os.PathLike[str]
 
 LOCAL = frozenset({"file", "local"})
 FLEETING = frozenset({"memory"})
-OF_FILES = frozenset(
-    {".csv", ".jsonl", ".nc", ".parquet", ".md", ".tex", ".png", ".svg", ".pdf", ".json", ".toml", ".txt"}
-)
+OF_PAGES = frozenset({".html", ".htm"})
+OF_FILES = OF_PAGES | {
+    *(".csv", ".jsonl", ".nc", ".parquet", ".md", ".tex", ".png", ".svg", ".pdf", ".json", ".toml", ".txt")
+}
 """How names of files end, which no store is to have."""
 _URL = re.compile(r"^[a-z][a-z0-9+.-]+://")
 
@@ -61,8 +62,10 @@ def named(place: Place) -> str:
 def fillable(place: Place) -> None:
     """Raise StoreError for what cannot be the name of a Zarr store to fill."""
     text = named(place)
-    if Path(text).suffix in OF_FILES:
-        raise StoreError(f"{text}: this fills a Zarr store (a folder): name it {Path(text).stem}.zarr")
+    kind = Path(text).suffix.lower()
+    if kind in OF_FILES:
+        more = ", of which dse report makes a page" if kind in OF_PAGES else ""
+        raise StoreError(f"{text}: this fills a Zarr store (a folder): name it {Path(text).stem}.zarr{more}")
 
 
 def _below_root(text: str) -> str:
