@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_INDEX_BARS = 10
 # of words beside bars: inches of a letter of small text, of the room around them, and of the narrowest panel, and the
 # largest share of it that they may have
-LETTER, BESIDE_BAR, LEAST_PANEL, MOST_BESIDE = 0.105, 0.2, 3.0, 0.6
+SMALL_LETTER, BESIDE_BAR, LEAST_PANEL, MOST_BESIDE = 0.105, 0.2, 3.0, 0.6
 FIRST, TOTAL, CHANCE = "first order", "total", "by chance"
 
 
@@ -89,7 +89,9 @@ def _draw_losses(panel: Axes, found: Losses) -> dict[str, object]:
     _label_rows(panel, [x.name for x in rows])
     most = max([100 * (x.value or 0.0) / base for x in rows], default=1.0)
     # the words beside the longest bar stay in the frame
-    beside = max((len(show(x.value or 0.0, found.unit, 3)) for x in rows), default=0) * LETTER + BESIDE_BAR
+    beside = (
+        max((len(show(x.value or 0.0, found.unit, 3)) for x in rows), default=0) * SMALL_LETTER + BESIDE_BAR
+    )
     panel.set_xlim(0, max(most, 1e-9) / (1.0 - min(beside / LEAST_PANEL, MOST_BESIDE)))
     panel.xaxis.set_major_locator(MaxNLocator(4))
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}")  # a common factor would stand on the label
