@@ -39,6 +39,17 @@ Menu = Callable[[Mapping[str, float | str]], tuple[float, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    """The menu of a number that the user lists: its values, whatever is given."""
+
+    values: tuple[float, ...]
+
+    def __call__(self, given: Mapping[str, float | str]) -> tuple[float, ...]:
+        """Return the values."""
+        return self.values
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """A decided variable.
 
@@ -46,9 +57,10 @@ class Decision:
     ``values``: the only values allowed, ascending (also for ``powers_of`` and whole halvings; these fill the
     domain, since bounds are limits of their own); ``choices``: names of categorical values; ``base``: the
     machine's own value that halvings count from (machine parameters only); ``endless``: the values go on beyond
-    the domain's box (powers); ``menu``: where the values hang on given numbers (``scenarios.define.divisors``), what
-    returns them, by which ``values`` follow once a machine is chosen (None before). ``count``: it counts things, so
-    that it is whole by what it is; that is nobody's limit.
+    the domain's box (powers); ``menu``: of values that are nobody's limit, since they hang on given numbers
+    (``scenarios.define.divisors``) or have to divide others (``with_menus``), what returns them, by which ``values``
+    follow once a machine is chosen (None before). ``count``: it counts things, so that it is whole by what it is; that
+    is nobody's limit.
     """
 
     name: str
@@ -215,6 +227,27 @@ def freed(d: Decision) -> Decision:
     """
     free = replace(d, minimum=None, maximum=None)
     return free if d.menu is not None else replace(free, integer=d.count, values=None)
+
+
+def divided_or_dividing(question: Question) -> frozenset[str]:
+    """Name the numbers that divide others, or are divided, by limits of the model that are in force."""
+    rules = (x for x in question.model.limits if x.divides and x.name not in question.waive)
+    return frozenset(itertools.chain.from_iterable(x.divides for x in rules))
+
+
+def with_menus(question: Question) -> Question:
+    """Return the question with those lists as menus whose numbers divide others, or are divided, by the model's limits.
+
+    Numbers between those listed would not divide. Beside such rules halvings of a machine's number are a menu, too:
+    without their ends nothing there can be proved.
+    """
+    dividing = divided_or_dividing(question)
+
+    def kept(d: Decision) -> Decision:
+        own = d.name in dividing or (bool(dividing) and d.base is not None)
+        return replace(d, menu=Listed(d.values)) if own and d.values is not None and d.menu is None else d
+
+    return replace(question, decide=tuple(map(kept, question.decide)))
 
 
 def without(question: Question, names: Iterable[str]) -> Question:

@@ -18,6 +18,7 @@ from formulations.programs.program import is_linear, product
 from formulations.pyomo_models.program_text import Formulas, method, sum_text
 from formulations.row_keys import RowKey
 from scenarios.define.composed import definitions_of
+from scenarios.define.divisors import Divisors
 from scenarios.question import Question
 
 Way = Callable[[str, str], tuple[str, str]]
@@ -184,7 +185,7 @@ def _variable_line(question: Question, v: Variable) -> str:
     if q.menu:
         return f"  {v.name}: one of {', '.join(q.menu[round(x) - 1] for x in kept)}"
     if kept and not d.endless:
-        what = "values" if d.menu is None else "divisors"
+        what = "divisors" if isinstance(d.menu, Divisors) else "values"
         return f"  {v.name}: one of {len(kept)} {what}, {show(kept[0], unit)} … {show(kept[-1], unit)}"
     kind = "whole number" if d.integer else f"one of {len(kept)} values" if d.values is not None else "real"
     whose = (

@@ -26,7 +26,7 @@ from scenarios.language.searches import search
 from scenarios.language.tables import Table
 from scenarios.names import Roles, waived
 from scenarios.places import AxisValues, Place
-from scenarios.question import HALVINGS, OPTIMAL_GAP, STRETCH, Decision, Limit, Question
+from scenarios.question import HALVINGS, OPTIMAL_GAP, STRETCH, Decision, Limit, Question, with_menus
 from scenarios.sweep import work
 from scenarios.sweep.grids import Column, Grid, GridAxis
 from scenarios.uncertainty import chances, promises
@@ -177,7 +177,7 @@ def _question(shape: Shape, roles: Roles, place: Place, told: Mapping[str, float
         sources=_sources(roles, place),
         bytes_per_word=sizes.bytes_per_word(shape, roles, place.word_size),
     )
-    return chances.with_chances(shape, roles, place, question)
+    return chances.with_chances(shape, roles, place, with_menus(question))
 
 
 def _sources(roles: Roles, place: Place) -> dict[str, dict[str, str]]:

@@ -24,7 +24,7 @@ from formulations.arithmetics.many import Differ
 from formulations.grids import divided, over_grid
 from formulations.problem import formulate
 from formulations.programs.program import is_linear
-from scenarios.question import Question, combinations, without
+from scenarios.question import Question, combinations, divided_or_dividing, without
 from scenarios.sweep import grids
 from solvers import boxes, designs, enumeration, work
 from solvers.boxes import Space
@@ -131,15 +131,13 @@ def why(asked: Asked, own: Points) -> Why:
 
     Bounds on menus are limits like others: designs beyond them are in the table, too.
     """
-    plain, question = subsets.with_menus(asked.plain), subsets.with_menus(asked.question)
-    asked = replace(asked, plain=plain, question=question)
     names = _limits_of_table_conflicts(asked, own)
     decide = asked.question.decide
     menus = tuple(replace(d, minimum=None, maximum=None) if d.menu is not None else d for d in decide)
     here = replace(asked.at(own), every=designs.widest(replace(asked.question, decide=menus)) or asked.every)
     question = here.question
     decided = frozenset(d.name for d in decide if d.menu is None)
-    rules = subsets.divided_or_dividing(question)
+    rules = divided_or_dividing(question)
     by_lines = lines.lines(here) if here.every.size >= LARGE_TABLE else None
     by_design = here.tables(narrowed.telling) if by_lines is None else []
 
@@ -149,9 +147,16 @@ def why(asked: Asked, own: Points) -> Why:
 
     def search(some: Points, free: Collection[str]) -> Codes:
         lists = {d.name: d.values or () for d in decide if d.name in free}
-        if rules and all(lists.values()):
-            return _free_box_feasibility(question, some, free, partial(_near_first, lists=lists))
-        return _free_box_feasibility(replace(question, reach=reach()), some, free)
+        near = partial(_near_first, lists=lists) if rules and all(lists.values()) else feasibility.feasible
+        asked = question if rules and all(lists.values()) else replace(question, reach=reach())
+        codes = np.empty(some.size, np.int8)
+
+        def ask(now: Points) -> None:
+            codes[now] = _free_box_feasibility(asked, some[now], free, near)
+
+        # numbers that are not decided may make points differ in structure where bounds have gone
+        narrowed.piece_by_piece(np.arange(some.size), 1, ask)
+        return codes
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         there, found = here.at(some), dict[str, Array]()

@@ -6,7 +6,6 @@ by interval branch and bound, so that nothing here needs structure.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -25,7 +24,7 @@ from formulations.programs.program import is_linear
 from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.define import divisors
-from scenarios.question import Decision, Limit, Question, freed, with_asked_gaps, without
+from scenarios.question import Limit, Question, freed, with_asked_gaps, without
 from solvers import boxes, designs, enumeration
 from solvers.designs import Table
 from solvers.enumeration import ONE
@@ -87,34 +86,11 @@ def _always_divides(question: Question, limit: ModelLimit, there: Mapping[str, A
     return bool(holds.all())
 
 
-def divided_or_dividing(question: Question) -> frozenset[str]:
-    """Name the numbers that divide others, or are divided, by limits of the model that are in force."""
-    rules = (x for x in question.model.limits if x.divides and x.name not in question.waive)
-    return frozenset(itertools.chain.from_iterable(x.divides for x in rules))
-
-
-def with_menus(question: Question) -> Question:
-    """Return the question with those lists as menus whose numbers divide others, or are divided, by the model's limits.
-
-    Numbers between those listed would not divide. Beside such rules halvings of a machine's number are a menu, too:
-    without their ends nothing there can be proved.
-    """
-    dividing = divided_or_dividing(question)
-
-    def kept(d: Decision) -> Decision:
-        own = d.name in dividing or (bool(dividing) and d.base is not None)
-        listed = own and d.values is not None and d.menu is None
-        return replace(d, menu=lambda _: d.values) if listed else d
-
-    return replace(question, decide=tuple(map(kept, question.decide)))
-
-
 def why(question: Question) -> Why:
     """What tells why a question has no design, whatever its equations are.
 
     A set is met when a known design breaks only limits outside it, and otherwise decided by interval branch and bound.
     """
-    question = with_menus(question)
     names = limit_names(question)
     if not question.decide:
         return _why_broken(question, names)

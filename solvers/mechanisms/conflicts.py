@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from scenarios.define import composed
 from scenarios.question import HALVINGS, Decision, Question
 from solvers.geometric.kernel import gp
 from solvers.judgement import relaxed
+from solvers.mechanisms import smallest_sets
 from solvers.patterns import groups
 
 FEW_LIMITS, FEW_SEARCHED = 10, 8
@@ -99,9 +100,9 @@ def minimal_conflicts(
     limits (points, names) they meet; a design that meets none tells nothing.
 
     A limit without which there is a design is in every conflict; where these alone conflict there is no other. Else
-    sets are asked by size, up to ``few`` limits; of more limits one minimal set is found by halves (Junker,
-    QuickXplain, AAAI 2004). Subsets of what can hold together can, too, and supersets of a conflict conflict. Where
-    some conflict is known and one is wanted, single limits are asked before all this: many points need no more.
+    sets are asked by size, up to ``few`` limits; of more limits the smallest set alone is found (``smallest_sets``).
+    Subsets of what can hold together can, too, and supersets of a conflict conflict. Where some conflict is known and
+    one is wanted, single limits are asked before all this: many points need no more.
     """
     inside = np.ones((points, names), bool) if within is None else within
     settled = np.full(points, every and names <= few)
@@ -125,7 +126,7 @@ def minimal_conflicts(
         state.needed[open_ones] = _necessary_limits(state, open_ones)
     open_ones = state.alone(open_ones, least=sizes.start)
     if names > few:
-        _by_halves(state, open_ones)
+        _smallest(state, open_ones)
     else:
         _by_size(state, open_ones, sizes, every=every)
     owner, members = np.concatenate(state.owners), np.concatenate(state.members)
@@ -232,59 +233,44 @@ def _new_conflicts(state: _State, points: Indices, sets: Bools, *, every: bool) 
     return owner[found], kept[found]
 
 
-Halving = Generator[tuple[int, ...], bool | None, tuple[int, ...]]
-
-
-def _by_halves(state: _State, open_ones: Indices) -> None:
-    """One minimal set of each point; all points ask side by side."""
+def _smallest(state: _State, open_ones: Indices) -> None:
+    """The smallest set of each point among many limits; all points ask side by side."""
     clash = open_ones
     if not state.refuted:
         clash = open_ones[state.conflict(open_ones, state.inside[open_ones])]
-    waiting: dict[int, tuple[int, ...]] = {}
-    found: dict[int, tuple[int, ...]] = {}
-
-    def places(limits: Bools) -> tuple[int, ...]:
-        return tuple(map(int, np.flatnonzero(limits)))
-
-    inside, needed = state.inside, state.needed
+    found = np.zeros((clash.size, state.inside.shape[1]), bool)
     running = {
-        int(point): _halved(places(needed[point]), False, places(inside[point] & ~needed[point]))
-        for point in clash
+        row: smallest_sets.smallest(*(_places(limits[point]) for limits in (state.inside, state.needed)))
+        for row, point in enumerate(clash)
     }
     answers: dict[int, bool | None] = dict.fromkeys(running)
     while running:
-        for point, run in list(running.items()):
+        waiting: dict[int, tuple[frozenset[int], bool]] = {}
+        for row, run in list(running.items()):
             try:
                 # None begins it
-                waiting[point] = run.send(answers[point])
+                waiting[row] = run.send(answers[row])
             except StopIteration as end:
-                found[point] = end.value
-                del running[point]
-        owner = np.array(list(running), dtype=np.intp)
-        kept = np.zeros((owner.size, state.inside.shape[1]), bool)
-        for row, point in zip(kept, running, strict=True):
-            row[list(waiting[point])] = True
-        told = state.conflict(owner, kept)
-        answers = dict(zip(map(int, owner), map(bool, told), strict=True))
-    members = state.needed[clash].copy()
-    for row, point in zip(members, clash, strict=True):
-        row[list(found[int(point)])] = True
-    state.add(clash, members)
+                found[row, list(end.value)] = True
+                del running[row]
+        if not running:
+            break
+        kept = np.zeros((len(waiting), found.shape[1]), bool)
+        for asked, (limits, _) in zip(kept, waiting.values(), strict=True):
+            asked[list(limits)] = True
+        owner = clash[list(waiting)]
+        told = state.asked(owner, kept)
+        rests_on = np.array([counts for _, counts in waiting.values()])
+        state.sure[owner[rests_on & (told == NOT_KNOWN)]] = False
+        answers = {
+            row: None if code == NOT_KNOWN else bool(code == CANNOT_HOLD)
+            for row, code in zip(waiting, told, strict=True)
+        }
+    state.add(clash, found)
 
 
-def _halved(background: tuple[int, ...], fresh: bool, others: tuple[int, ...]) -> Halving:
-    """Which of the others a conflict with the background needs; asks whether a set conflicts.
-
-    ``fresh``: the background has grown since it was asked last.
-    """
-    if fresh and (yield background):
-        return ()
-    if len(others) == 1:
-        return others
-    left, right = others[: len(others) // 2], others[len(others) // 2 :]
-    of_right = yield from _halved((*background, *left), bool(left), right)
-    of_left = yield from _halved((*background, *of_right), bool(of_right), left)
-    return (*of_left, *of_right)
+def _places(limits: Bools) -> tuple[int, ...]:
+    return tuple(map(int, np.flatnonzero(limits)))
 
 
 def codes(status: NDArray[Any]) -> Codes:

@@ -22,6 +22,7 @@ from formulations.arithmetics.between import between
 from formulations.arithmetics.forms import Affine, Maximum
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import Program, Run, program
+from scenarios.define.divisors import Divisors
 from scenarios.question import HALVINGS, Decision, Question
 from solvers import beyond
 from solvers.linear.boxes import levels
@@ -146,7 +147,7 @@ def split(question: Question) -> Split | None:
     may = [
         d
         for d in question.decide
-        if d.menu is None
+        if not isinstance(d.menu, Divisors)
         and (d.values is not None or ends[d.name].low > 0.0)
         and _is_of_use(question, d.name, ends[d.name])
     ]

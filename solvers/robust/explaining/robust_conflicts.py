@@ -23,7 +23,7 @@ from formulations.uncertainty.wanted import Chance, Effort, Wanted
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Question, freed
-from solvers.explaining import known_designs, subsets
+from solvers.explaining import known_designs
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts, gaps
@@ -48,8 +48,7 @@ def why(wanted: Wanted) -> Why:
     chances = tuple(c for c in wanted.chances if c.may_fail)
     # of a search for sets that goes on for ever nobody learns anything
     wanted = replace(wanted, chances=chances, effort=Effort(SETS_WORK))
-    # lists of what divides, or is divided, stay: numbers between those listed would not divide
-    worlds, unknown = wanted.worlds.changed(subsets.with_menus), set[str]()
+    worlds, unknown = wanted.worlds, set[str]()
 
     def of_free(free: Collection[str]) -> Why:
         return _why(replace(wanted, worlds=worlds.changed(partial(without, names=free))))
