@@ -154,7 +154,9 @@ class _State:
 
     def asked(self, owner: Indices, kept: Bools) -> Codes:
         found = np.full(owner.size, CAN_HOLD, np.int8)
-        rest = np.arange(owner.size)
+        clash = (kept >= self.inside[owner]).all(1) & self.refuted
+        found[clash] = CANNOT_HOLD
+        rest = np.flatnonzero(~clash)
         for met in self.met:
             there = met[owner[rest]]
             rest = rest[(kept[rest] & ~there).any(1) | ~there.any(1)]
@@ -240,8 +242,8 @@ def _smallest(state: _State, open_ones: Indices) -> None:
         clash = open_ones[state.conflict(open_ones, state.inside[open_ones])]
     found = np.zeros((clash.size, state.inside.shape[1]), bool)
     running = {
-        row: smallest_sets.smallest(*(_places(limits[point]) for limits in (state.inside, state.needed)))
-        for row, point in enumerate(clash)
+        row: smallest_sets.smallest(range(found.shape[1]), np.flatnonzero(needed).tolist())
+        for row, needed in enumerate(state.needed[clash])
     }
     answers: dict[int, bool | None] = dict.fromkeys(running)
     while running:
@@ -267,10 +269,6 @@ def _smallest(state: _State, open_ones: Indices) -> None:
             for row, code in zip(waiting, told, strict=True)
         }
     state.add(clash, found)
-
-
-def _places(limits: Bools) -> tuple[int, ...]:
-    return tuple(map(int, np.flatnonzero(limits)))
 
 
 def codes(status: NDArray[Any]) -> Codes:

@@ -115,6 +115,41 @@ def test_of_many_limits_one_minimal_set_is_proved(seed: int):
     assert not found.every.any()
 
 
+@pytest.mark.parametrize("with_known", [False, True])
+def test_of_many_limits_the_first_of_the_smallest_sets_is_told(with_known: bool):
+    """Also where another conflict is known beforehand, with no set asked in which that one is."""
+    generator, names = np.random.default_rng(0), 24
+
+    def family() -> Family:
+        sets = {frozenset(generator.choice(names, size, replace=False).tolist()) for size in (1, 2, 2, 3, 4)}
+        sets = set(list(sets)[: int(generator.integers(1, 5))])
+        return [s for s in sets if not any(o < s for o in sets)]
+
+    families = [family() for _ in range(30)]
+    known = np.array([[i in by_size(f)[-1] for i in range(names)] for f in families])
+    inner, asked = oracle(families, names), []
+
+    def feasible(points: Indices, kept: Bools) -> Bools:
+        asked.extend((kept >= known[points]).all(1))
+        return inner(points, kept)
+
+    within = known if with_known else None
+    found = conflicts.minimal_conflicts(30, names, feasible, every=False, within=within)
+    assert [told(found, point) for point in range(30)] == [by_size(f)[:1] for f in families]
+    assert not (with_known and any(asked))
+
+
+def test_where_many_limits_conflict_in_many_ways_one_minimal_set_is_told():
+    """All sets of twelve of 24 limits: the search for the smallest gives way to one for any of them."""
+    inner = oracle([[]], 24)
+
+    def feasible(points: Indices, kept: Bools) -> Bools:
+        return inner(points, kept) & (kept.sum(1) < 12)
+
+    found = conflicts.minimal_conflicts(1, 24, feasible, every=False)
+    assert told(found, 0) == [frozenset(range(12))]
+
+
 def test_what_cannot_be_told_is_marked_and_never_counts_as_a_conflict():
     """The pair {0, 1} cannot be told, {0, 1, 2} conflicts: it is named, but that it is minimal is not sure."""
 
