@@ -14,7 +14,7 @@ Limits = frozenset[int]
 Asking = Generator[tuple[Limits, bool], bool | None, Limits]
 """Yields sets of limits, each with whether an answer that is not known leaves the result unsure. Is sent whether they
 conflict, None where that is not known."""
-MOST_ROUNDS, MOST_TRIED = 32, 20_000
+MOST_SETS_ASKED, MOST_SETS_TRIED = 32, 20_000
 """Sets that are asked for their own sake, and those looked at for one of these, before any minimal one will do."""
 
 
@@ -24,7 +24,7 @@ def smallest(limits: Collection[int], needed: Collection[int]) -> Asking:
     ``needed``: limits without which the others can hold together.
     """
     every, shared = frozenset(limits), [frozenset([i]) for i in needed]
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_SETS_ASKED):
         some = _first_sharing(shared)
         if some is None or some == every:
             break
@@ -60,9 +60,9 @@ def _first_sharing(sets: Sequence[Limits]) -> Limits | None:
     """Return the first of the smallest sets that share a limit with each of some; None where these are too many."""
     tried = 0
     for size in range(len(sets) + 1):
-        found = list(itertools.islice(_sharing(frozenset(), sets, size), MOST_TRIED - tried + 1))
+        found = list(itertools.islice(_sharing(frozenset(), sets, size), MOST_SETS_TRIED - tried + 1))
         tried += len(found)
-        if tried > MOST_TRIED:
+        if tried > MOST_SETS_TRIED:
             return None
         there = [sorted(one) for one in found if one is not None]
         if there:
