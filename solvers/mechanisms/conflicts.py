@@ -118,7 +118,7 @@ def minimal_conflicts(
         [],
     )
     open_ones, sizes = np.arange(points), range(names + 1)
-    if within is not None and not every and names <= few:
+    if within is not None and not every:
         open_ones = _by_size(state, state.alone(open_ones), sizes[1:2], every=False)
         sizes = sizes[2:]
     # of many limits most play no part, and go many at a time
