@@ -68,7 +68,14 @@ def _divides(question: Question) -> str:
         nothing = _nothings(question, name)
         if nothing:
             return f"{name} is divided by 0 at every design, since {nothing}"
-    return DIVIDES
+    return DIVIDES if question.decide else _without_value(question) or "a number is divided by 0"
+
+
+def _without_value(question: Question) -> str:
+    """Say which definitions of a question in which nothing is decided have no value; empty where none is to blame."""
+    with contextlib.suppress(ArithmeticError, ValueError, KeyError), np.errstate(all="ignore"):
+        return no_number(question, evaluation.metrics(evaluation.unraised(question), {}))
+    return ""
 
 
 def _nothings(question: Question, name: str) -> str:

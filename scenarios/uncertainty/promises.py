@@ -107,7 +107,8 @@ def _count_of_whole_values(question: Question, d: Decision, greatest: float) -> 
     # a share or a count may be 0; what is above 0 is at least 1
     least = max(1.0 if q.minimum <= 0.0 < q.floor else q.minimum, d.minimum or 0.0)
     most = min(q.maximum, greatest, math.inf if d.maximum is None else d.maximum)
-    return max(most if math.isinf(most) else math.floor(most) - math.ceil(least) + 1, 1)
+    # as a float: of many numbers without near ends the product is infinite
+    return float(max(most if math.isinf(most) else math.floor(most) - math.ceil(least) + 1, 1))
 
 
 def _counts_of_decisions(question: Question) -> Sequence[tuple[int, int]]:

@@ -36,6 +36,7 @@ from results.solution import LimitState, Solution, Status
 from results.telling.estimates import quantile
 from scenarios.distributions import Measure
 from scenarios.question import Question, large_are_good
+from scenarios.sweep import undefined
 from scenarios.uncertainty import uncertain_words
 from solvers import beyond, choices
 from solvers.certain import as_closed, called_by_name, units
@@ -182,7 +183,12 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
     if outcome.status is Status.EVALUATED:
         if worst is not None and not math.isfinite(worst[0]) and evaluation.beyond_floats(worlds.every, x):
             raise OverflowError
-        return solution if worst is None or worst[0] <= 1 + HOLDS else _broken(asked, solution, ratios)
+        if worst is not None and not worst[0] <= 1 + HOLDS:
+            lost = dict.fromkeys(undefined.lost(question, at.metrics), math.nan)
+            none = dataclasses.replace(solution, metrics={**solution.metrics, **lost})
+            return _broken(asked, none, ratios)
+        fault = failures.no_number(question, at.metrics)
+        return dataclasses.replace(solution, status=Status.ERROR, message=fault) if fault else solution
     if worst is not None and not worst[0] <= 1 + HOLDS:
         text = f"re-evaluation: {_where(worlds, worst[1], worst[2])}, by {worst[0] - 1:.1e}"
         return dataclasses.replace(solution, status=Status.ERROR, message=text)

@@ -264,3 +264,32 @@ def test_what_is_infinite_as_the_model_has_it_has_a_value() -> None:
     assert np.isinf(swept.odd.values).tolist() == np.isinf(swept.time.values).tolist() == [True, False]
     single = dse.solve(asked)
     assert (single.status.value, single.metrics["odd"]) == ("evaluated", math.inf)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"limits": {"time": {"max": 10, "probability": 0.8}}},
+        {"limits": {"time": {"max": 10, "worst": True}}},
+        {"objective": {"minimize": "odd", "measure": "mean"}},
+    ],
+)
+def test_so_it_is_where_one_answer_stands_for_all_samples(more: dict[str, Any]) -> None:
+    uncertain = {"machine.energy_per_flop": {"uniform": ["300 pJ/flop", "400 pJ/flop"]}}
+    axis = {"path": "given.x", "values": [2, 3]}
+    asked = {k: EVALUATED[k] for k in ("model", "machine", "given")} | {
+        "define": {"odd": "energy / (x - 2)"},
+        "uncertain": uncertain | {"sampling": {"samples": 128}},
+        "sweep": {"axis": axis},
+    }
+    swept = dse.sweep(asked | more, progress=False)
+    words = swept.status.attrs["flag_meanings"].split()
+    assert [words[code] for code in swept.status.values] == ["error", "evaluated"]
+    assert str(swept.message.values[0]) == 'define.odd: "energy / (x - 2)" has no value: it divides by 0'
+
+
+def test_so_it_is_where_equations_raise_what_arrays_let_pass() -> None:
+    given = {"order": 8192, "processors": 64, "memory": 1e6, "x": 1}
+    asked = {"model": "matmul", "machine": "jaketown", "given": given, "define": {"odd": "energy / (x - 1)"}}
+    swept = dse.sweep(asked | {"sweep": {"axis": {"path": "given.x", "values": [1, 2]}}}, progress=False)
+    assert str(swept.message.values[0]) == 'define.odd: "energy / (x - 1)" has no value: it divides by 0'

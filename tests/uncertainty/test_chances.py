@@ -266,6 +266,13 @@ def test_too_few_samples_say_how_many_it_takes():
     assert least_samples(0.9, 0.99, 2) == needed
 
 
+def test_whole_numbers_without_near_ends_are_counted_too():
+    decide = {"processors": {"integer": True, "max": 1e200}, "memory": {"integer": True, "max": 1e200}}
+    often = {"time": {"max": "50 ms", "probability": 0.5}}
+    found, _ = answered({**NBODY, "decide": decide, "limits": often})
+    assert found.status is Status.OPTIMAL
+
+
 def test_the_price_of_a_probability_along_an_axis():
     axis = {"sure": {"path": "limits.time.probability", "values": [0.8, 0.9]}}
     swept = dse.sweep({**NBODY, "sweep": axis}, progress=False)
