@@ -8,7 +8,9 @@ are then of order one, whatever the units.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import wraps
@@ -41,6 +43,7 @@ from formulations.row_keys import RowKey
 from scenarios.question import Decision, Question
 
 GOAL_END = 1e15
+SIZED, GOLDEN, SMALL = 15, (math.sqrt(5.0) - 1.0) / 2.0, 1e-3
 MOST_FACTORS = 8  # powers up to this are products of what may be 0 or negative
 
 
@@ -328,14 +331,22 @@ def _not_refused(what: str, x: Any) -> Any:
 
 
 def _size(question: Question, program: _Builder) -> float:
-    """Return the power of ten next to the objective in the middle of the box; 1 where there is no such number."""
-    x = {d.name: program.variables[d.name] for d in question.decide}
-    middle = {n: math.exp((v.low + v.high) / 2) for n, v in x.items()}
-    try:
-        value = abs(float(evaluation.objective(question, middle, evaluation.metrics(question, middle))))
-    except ArithmeticError:
-        return 1.0
-    return 10.0 ** round(math.log10(value)) if 0.0 < value < math.inf else 1.0
+    """Return a power of ten near what the objective comes to in its box where that is small, else 1.
+
+    It is the median of some designs, since at one the objective may be 0 but for rounding. Nothing is made smaller: the
+    optimum may be far below what is usual in a box, and solvers take for 0 what is.
+    """
+    found = []
+    for k in range(SIZED):
+        x = {}
+        for i, d in enumerate(question.decide, 1):
+            v = program.variables[d.name]
+            x[d.name] = math.exp(v.low + (v.high - v.low) * math.fmod((k + 0.5) * i * GOLDEN, 1.0))
+        with contextlib.suppress(ArithmeticError, ValueError, LookupError):
+            value = abs(float(evaluation.objective(question, x, evaluation.metrics(question, x))))
+            found += [value] if 0.0 < value < math.inf else []
+    size = statistics.median_low(found) if found else 1.0
+    return 10.0 ** round(math.log10(size)) if size < SMALL else 1.0
 
 
 def _goal_row(
@@ -353,9 +364,10 @@ def _goal_row(
         down = Term(1.0, 0.0, {GOAL: -1.0})
         return LogRow("", "", tuple(t.times(down) for t in least.terms), 1.0, own=GOAL), False
     signed = objective * ((-1.0 if maximize else 1.0) / size)
+    most = GOAL_END / size
     ends = float(value.lo) / size, float(value.hi) / size
     low, high = (-ends[1], -ends[0]) if maximize else ends
-    program.variables[GOAL] = LogVariable(GOAL, max(low, -GOAL_END), min(high, GOAL_END))
+    program.variables[GOAL] = LogVariable(GOAL, max(low, -most), min(high, most))
     own = Term(-1.0, 0.0, {}, ({GOAL: 1.0},))
     return LogRow("", "", (*signed.terms, own), 0.0, own=GOAL), True
 
