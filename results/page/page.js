@@ -28,6 +28,8 @@ for (const c of COLUMNS) c.brief = apart(c.labels, TICK_LETTERS);
 const status = (i) => D.status.texts[D.status.codes[i]];
 const limits = (i) => D.limits.texts[D.limits.codes[i]];
 const answered = (i) => ["optimal", "feasible", "evaluated"].includes(status(i));
+// Nothing is decided: points are within the limits or not, and none has a design
+const evaluates = () => D.status.texts.includes("evaluated") || !COLUMNS.some(({ role }) => role === "decided");
 
 // Nothing from a file may become markup: text goes through textContent, and pictures get their brackets escaped.
 const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
@@ -73,6 +75,7 @@ function select(id, word, options, value, on) {
 const title = (c) => c.label + (c.unit ? ` (${c.unit})` : "");
 
 function number(v) {
+  if (v === null) return "–";
   const a = Math.abs(v);
   return a !== 0 && (a >= 1e6 || a < 1e-3) ? v.toExponential(4).replace(/\.?0+e/, "e") : String(Number(v.toPrecision(6)));
 }

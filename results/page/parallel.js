@@ -23,7 +23,8 @@ function startParallel() {
   const many = inside().filter(answered).length;
   if (many && places.length) { drawParallel(places); return; }
   const box = document.getElementById("parallel");
-  box.textContent = ["No point has a design.", "There is one design."][many] || "All designs have the same values.";
+  const none = evaluates() ? "No point is within the limits." : "No point has a design.";
+  box.textContent = [none, "There is one design."][many] || "All designs have the same values.";
   box.className = "";
   // what is said of brushes is of no use here
   box.closest("section").querySelector(".note").hidden = true;
@@ -33,7 +34,7 @@ function startParallel() {
 // lines of designs go by that have no number here (null: all of them have one)
 function upright(c, designs, letters) {
   const values = along(c), there = designs.map((i) => values[i]).filter(Number.isFinite);
-  const [low, high] = [Math.min, Math.max].map((end) => there.reduce((a, b) => end(a, b))), span = high - low || Math.abs(high) || 1;
+  const [low, high] = [Math.min, Math.max].map((end) => there.reduce((a, b) => end(a, b), end())), span = high - low || Math.abs(high) || 1;
   const foot = there.length < designs.length ? low - 0.15 * span : null;
   const at = (i) => (Number.isFinite(values[i]) ? values[i] : foot);
   let [tickvals, ticktext] = [[], []];

@@ -78,8 +78,7 @@ function drawDesigns() {
   const out = D.left_out ? ` (${D.left_out} more points of the dataset were left out of this page)` : "";
   // of a sweep not every point has a design
   const designs = left.filter(answered).length;
-  const evaluated = D.status.texts.includes("evaluated");
-  const having = D.kind === "front" || designs === left.length ? "" : `, ${designs} of them ${evaluated ? "within the limits" : "with a design"}`;
+  const having = D.kind === "front" || designs === left.length ? "" : `, ${designs} of them ${evaluates() ? "within the limits" : "with a design"}`;
   document.getElementById("count").textContent = `${left.length} of ${POINTS} ${D.kind === "front" ? "designs" : "points"}${having}${out}`;
   const more = further();
   const listed = COLUMNS.filter((c) => !explains(c));

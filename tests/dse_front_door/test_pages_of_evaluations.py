@@ -69,3 +69,33 @@ def test_ranges_of_evaluated_numbers_say_at_how_many_points_there_is_none(tmp_pa
     )
     told = CliRunner().invoke(main, ["evaluate", str(file)])
     assert "odd is infinite, or has no value, at 2 of the points" in told.stdout
+
+
+NOTHING_BINDS = {**ROOFLINE, "limits": {"power": {"max": "1 W"}}, "sweep": ALONG}
+ENDLESS = {
+    **ROOFLINE,
+    "given": {"flops": 1e12, "intensity": 0},
+    "sweep": {"size": {"path": "given.flops", "values": [1e12, 2e12]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "count", "parallel"),
+    [
+        (NOTHING_BINDS, "7 of 7 points, 0 of them within the limits", "No point is within the limits."),
+        # a run without a flop per byte takes forever, and its energy is infinite
+        (ENDLESS, "2 of 2 points", ""),
+    ],
+    ids=["all break a limit", "infinite everywhere"],
+)
+def test_a_page_of_points_says_what_they_are(
+    asked: dict[str, Any], count: str, parallel: str, browser: Any, tmp_path: Path
+):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get(dse.report(dse.sweep(asked, progress=False), tmp_path / "page.html").as_uri())
+    shown = "return document.getElementById('parallel').textContent"
+    WebDriverWait(browser, 30).until(lambda b: b.execute_script(shown))
+    assert [e for e in browser.get_log("browser") if "GL Driver Message" not in e["message"]] == []
+    assert browser.find_element("id", "count").text == count
+    assert browser.execute_script(shown).startswith(parallel)
