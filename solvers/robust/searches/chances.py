@@ -45,7 +45,7 @@ from solvers.robust.searches import each_sample
 MOST_NAMES = 64
 FEW_SAMPLES = 16
 """Samples that tell whether an objective is the same in all of them."""
-MOST_WAYS = 1e300
+MOST_COMBINATIONS_COUNTED = 1e300
 """More combinations of values count as these: a larger number is no float."""
 UNPROVED = (
     "the confidence is proved only for one probability, convex limits and an objective that is the same in every "
@@ -89,7 +89,7 @@ def may_fail(question: Question, promise: Promise, size: int, convex: bool | Non
         # a file's own probability has samples enough; of a quantile that asks for all samples none may fail
         return estimates.plainly(size, p)
     real, names, values = sizes_of_decisions(question, _greatest(question))
-    ways = [(real, names * int(min(math.prod(values), MOST_WAYS)))]
+    ways = [(real, names * int(min(math.prod(values), MOST_COMBINATIONS_COUNTED)))]
     if len(values) == 1 and (is_convex(question) if convex is None else convex):
         ways.append((2 * (real + 1) - 1, names))
     found = [estimates.may_fail(size, p, d, sure, choices) for d, choices in ways]
