@@ -16,6 +16,8 @@ from dataclasses import field, replace
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from dse.models import arithmetic
 from dse.models.arithmetic import CannotTake, number
 from dse.system.records import dataclass
@@ -342,7 +344,7 @@ def _size(question: Question, program: _Builder) -> float:
         for i, d in enumerate(question.decide, 1):
             v = program.variables[d.name]
             x[d.name] = math.exp(v.low + (v.high - v.low) * math.fmod((k + 0.5) * i * GOLDEN, 1.0))
-        with contextlib.suppress(ArithmeticError, ValueError, LookupError):
+        with contextlib.suppress(ArithmeticError, ValueError, LookupError), np.errstate(all="ignore"):
             value = abs(float(evaluation.objective(question, x, evaluation.metrics(question, x))))
             found += [value] if 0.0 < value < math.inf else []
     size = statistics.median_low(found) if found else 1.0

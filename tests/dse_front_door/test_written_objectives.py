@@ -44,12 +44,15 @@ def test_the_objective_follows_from_that_of_the_file_as_is_said(name: str, tmp_p
     assert value == pytest.approx(dse.solve(name).objective, rel=1e-4)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(
     ("goal", "bounds", "best"),
     [
         # 0 but for rounding in the middle of the box, in logarithms
         ("y * (x - 10 / x)", {"x": (1, 10), "y": (1, 100)}, -900.0),
         ("log(x / 10) + 0.0 * x", {"x": (0.1, 1000)}, math.log(0.01)),
+        # without a value at most designs of the box
+        ("log(x - 5) - 3 + 1 / x", {"x": (6, 1000)}, math.log(1) - 3 + 1 / 6),
         # small at every design, and of either sign
         ("1e-12 * (x - 3) * (x - 9)", {"x": (1, 10)}, -9e-12),
     ],
