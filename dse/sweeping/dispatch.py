@@ -289,9 +289,14 @@ def _in_parts(watch: _Watch, what: Any, study: Study, index: ChunkIndex) -> Fini
         future = watch.client.submit(solve_part, what, part, pure=False)
         future.add_done_callback(lambda future: ended.put((part, future)))
 
+    # points that died beside others, which may have ended the worker: each is asked once more, by itself
+    again, by_itself = list[tuple[slice, ...]](), False
     for half in _halves(chunk):
         begin(half)
-    while under_way:
+    while under_way or again:
+        if not under_way:
+            by_itself = True
+            begin(again.pop())
         part, future = watch.next(ended)
         under_way -= 1
         points = math.prod(over_grid.sides(part))
@@ -299,6 +304,9 @@ def _in_parts(watch: _Watch, what: Any, study: Study, index: ChunkIndex) -> Fini
         if found is None and points > 1:
             for half in _halves(part):
                 begin(half)
+            continue
+        if found is None and not by_itself:
+            again.append(part)
             continue
         if found is None:
             died = Solution(Status.ERROR, message="the worker process died each time it tried")
