@@ -9,6 +9,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from decoders import LLAMA_70B
 from make_expected import LIBRARY
 
 import dse
@@ -376,13 +377,7 @@ def test_a_list_that_divides_nothing_is_a_limit_beside_rules_of_divisors():
         "model": "transformer_inference",
         "machine": {"base": "h100-sxm-bf16", "launch_time": "4.66 us"},
         "given": {
-            "layers": 80,
-            "hidden": 8192,
-            "heads": 64,
-            "kv_heads": 8,
-            "ffn": 28672,
-            "gated": "on",
-            "vocabulary": 128256,
+            **LLAMA_70B,
             "prompt": 2000,
             "output": 500,
             "tensor_parallel": 8,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from decoders import LLAMA_70B
 
 import dse
 from results.dataset import CONFLICTING
@@ -15,13 +16,7 @@ SERVING: dict[str, Any] = {
     "model": "transformer_inference",
     "machine": {"base": "a100-sxm-80gb-measured"},
     "given": {
-        "layers": 80,
-        "hidden": 8192,
-        "heads": 64,
-        "kv_heads": 8,
-        "ffn": 28672,
-        "gated": "on",
-        "vocabulary": 128256,
+        **LLAMA_70B,
         "prompt": 1000,
         "output": 250,
     },
@@ -36,13 +31,7 @@ TRAINING: dict[str, Any] = {
     "model": "transformer_training",
     "machine": {"base": "dgx-h100-bf16", "time_per_word": "1.6 ns/word"},
     "given": {
-        "layers": 80,
-        "hidden": 8192,
-        "heads": 64,
-        "kv_heads": 8,
-        "ffn": 28672,
-        "gated": "on",
-        "vocabulary": 128256,
+        **LLAMA_70B,
         "sequence": 4096,
         "global_batch": 1536,
         "sequence_parallel": "on",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from decoders import LLAMA_70B
 
 import dse
 import results.dataset
@@ -241,13 +242,7 @@ def test_beside_rules_of_divisors_a_sweep_names_no_list_that_other_numbers_far_f
         "model": "transformer_inference",
         "machine": {"base": "a100-sxm-40gb", "launch_time": "4.66 us", "constant_power": 63},
         "given": {
-            "layers": 80,
-            "hidden": 8192,
-            "heads": 64,
-            "kv_heads": 8,
-            "ffn": 28672,
-            "gated": "on",
-            "vocabulary": 128256,
+            **LLAMA_70B,
             "prompt": 1000,
             "output": 250,
             "tensor_parallel": 8,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from decoders import LLAMA_70B
 
 import dse
 from formulations.uncertainty.measures import MEAN, Weighing, cvar
@@ -89,13 +90,7 @@ def test_a_measure_of_what_is_no_number_is_none(measure: Weighing) -> None:
 SERVING: dict[str, Any] = {
     "model": "transformer_inference",
     "given": {
-        "layers": 80,
-        "hidden": 8192,
-        "heads": 64,
-        "kv_heads": 8,
-        "ffn": 28672,
-        "gated": "on",
-        "vocabulary": 128256,
+        **LLAMA_70B,
         "prompt": 4000,
         "output": 100,
         "request_rate": 60,
