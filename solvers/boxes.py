@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.slopes import Slope, work_out
+from formulations.arithmetics.enclosures import Enclosure, centres, contract, enclosure
+from formulations.arithmetics.slopes import Slope
 from formulations.grids.divided import at
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
@@ -175,32 +175,6 @@ def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
     return low, high, own
 
 
-@dataclass(frozen=True, slots=True)
-class Enclosure:
-    """What limits and objective can be on boxes.
-
-    Rows are the limits in order, then what is minimised (if anything): the objective, or one over what is maximised.
-    ``low``, ``high``: (rows, boxes); ``centre_low``, ``centre_high``: the same at the boxes' centres; ``slope_low``,
-    ``slope_high``: logarithmic slopes, (rows, variables, boxes); ``width``: (2, variables, boxes), the logarithmic
-    distance from the centre to both ends; ``down``: how far each row's logarithm may fall from there (like slopes).
-    """
-
-    keys: tuple[RowKey, ...]
-    low: Array
-    high: Array
-    centre_low: Array
-    centre_high: Array
-    slope_low: Array
-    slope_high: Array
-    width: Array
-    down: Array | None = None
-
-
-def centres(low: Array, high: Array) -> Array:
-    """Return the geometric middle of boxes, the plain one where they begin at 0."""
-    return np.asarray(np.clip(np.where(low > 0, np.sqrt(low) * np.sqrt(high), high / 2), low, high))
-
-
 def numbers(question: Question, x: Mapping[str, Any]) -> tuple[dict[RowKey, Any], Any]:
     """Ratios of all limits and the first objective (None without one) at ``x``, on any arithmetic."""
     at = evaluation.metrics(question, x)
@@ -233,94 +207,6 @@ def enclose(question: Question, low: Array, high: Array) -> Enclosure:
         if question.objectives:
             found.append(evaluation.to_minimise(question, inputs[0].of(goal)))
     return enclosure(tuple(rows), found, low.shape)
-
-
-def enclosure(keys: tuple[RowKey, ...], found: list[Slope], shape: tuple[int, ...]) -> Enclosure:
-    """Work out rows over ``shape`` (boxes, variables) as arrays, together; the first of them are limits."""
-    count, k = shape
-    work_out(found)
-    reach = np.stack([found[0].reach.lo, found[0].reach.hi]) if found else np.empty((2, k, count))
-    return with_mean_value_form(
-        Enclosure(
-            keys,
-            _stack([s.value.lo for s in found], (count,)),
-            _stack([s.value.hi for s in found], (count,)),
-            _stack([s.centre.lo for s in found], (count,)),
-            _stack([s.centre.hi for s in found], (count,)),
-            _stack([_stack([g.lo for g in s.slopes], (count,)) for s in found], (k, count)),
-            _stack([_stack([g.hi for g in s.slopes], (count,)) for s in found], (k, count)),
-            reach,
-        )
-    )
-
-
-def steepness(e: Enclosure, wanted: Any = True) -> Array:
-    """Return how much each variable moves what matters on boxes: (boxes, variables), none of it 0.
-
-    ``wanted``: whether what is minimised matters, as an array on which of the boxes.
-    """
-    steep = np.maximum(np.abs(e.slope_low), np.abs(e.slope_high))
-    # a limit that holds all over a box is no reason to cut it
-    goal = np.ones_like(e.high[len(e.keys) :], bool) & wanted
-    matters = np.concatenate([e.high[: len(e.keys)] > 1.0, goal])
-    most = np.where(matters[:, None], steep, 0.0).max(0, initial=0.0).T
-    return np.asarray(np.clip(np.nan_to_num(most, nan=1.0, posinf=1e3), 1e-12, 1e3))
-
-
-def _stack(values: list[Array], shape: tuple[int, ...]) -> Array:
-    return np.stack([np.broadcast_to(v, shape) for v in values]) if values else np.empty((0, *shape))
-
-
-def moves(e: Enclosure) -> tuple[Array, Array]:
-    """Return how far each row's logarithm may fall and rise along each variable from the centre.
-
-    Both arrays have the shape (rows, variables, boxes).
-    """
-    with np.errstate(invalid="ignore"):
-        corners = [s * w for s in (e.slope_low, e.slope_high) for w in e.width]
-        if np.isnan(sum(c.sum() for c in corners)):
-            corners = [np.where(np.isnan(c), 0.0, c) for c in corners]
-    return reduce(np.minimum, corners), reduce(np.maximum, corners)
-
-
-def with_mean_value_form(e: Enclosure) -> Enclosure:
-    """Intersect the mean-value form in log space into ``low`` and ``high``."""
-    if not e.low.size:
-        return e
-    down, up = moves(e)
-    with np.errstate(all="ignore"):
-        pad = 1e-13 * (1.0 + np.abs(down).sum(1))
-        low = np.exp(np.log(e.centre_low) + down.sum(1) - pad)
-        pad = 1e-13 * (1.0 + np.abs(up).sum(1))
-        high = np.exp(np.log(e.centre_high) + up.sum(1) + pad)
-    # logarithms speak of positive quantities only
-    known = (e.low > 0) & (e.centre_low > 0)
-    low = np.where(known & ~np.isnan(low), np.maximum(e.low, low), e.low)
-    high = np.where(known & ~np.isnan(high), np.minimum(e.high, high), e.high)
-    return replace(e, low=low, high=high, down=down)
-
-
-def contract(e: Enclosure, low: Array, high: Array, cutoff: Array) -> tuple[Array, Array]:
-    """Boxes without where certainly row > cutoff (one cutoff > 0 per row, or per row and box; infinity: none)."""
-    if not e.low.size:
-        return low, high
-    down = e.down
-    assert down is not None, "rows have their mean-value form"
-    with np.errstate(all="ignore"):
-        cutoff = cutoff.reshape(len(cutoff), -1)
-        margin = np.log(cutoff) - np.log(e.centre_low) + 1e-12 * (1.0 + np.abs(down).sum(1))
-        left = margin[:, None] - (down.sum(1)[:, None] - down)
-        known = ((e.low > 0) & (e.centre_low > 0) & np.isfinite(cutoff))[:, None]
-        most = np.where(left >= 0, left / e.slope_low, left / e.slope_high)
-        least = np.where(left >= 0, left / e.slope_high, left / e.slope_low)
-        rising = known & (e.slope_low > 0) & ~np.isnan(most)
-        falling = known & (e.slope_high < 0) & ~np.isnan(least)
-        most = np.where(rising, most, np.inf).min(0) + 1e-12
-        least = np.where(falling, least, -np.inf).max(0) - 1e-12
-        middle = centres(low, high)
-        # a middle of 0 times no limit at all is no limit
-        low = np.fmax(low, middle * np.exp(least.T) * (1 - 1e-12))
-        return low, np.fmin(high, middle * np.exp(most.T) * (1 + 1e-12))
 
 
 def tighten(question: Question, where: Space, target: float = np.inf) -> tuple[Array, Array] | None:
@@ -396,5 +282,5 @@ def cutoffs(question: Question, e: Enclosure, target: float = np.inf) -> Array:
     """Largest value each row may take: limits with their slack, what is minimised the target."""
     cut = np.full(len(e.low), 1.0 + HOLDS)
     if question.objectives:
-        cut[-1] = target if target > 0 else np.inf
+        cut[-1] = target
     return cut

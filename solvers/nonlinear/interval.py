@@ -12,6 +12,7 @@ import numpy as np
 from dse.quantities import plural
 from dse.system.arrays import Array
 from formulations import evaluation
+from formulations.arithmetics import enclosures
 from formulations.evaluation import nearest
 from results.solution import Status
 from scenarios.question import Question
@@ -110,7 +111,7 @@ def _answer(question: Question, where: Space, near: Outcome) -> tuple[Array, Arr
     """The design of an answer, where it has one, and its bound, which stays in the proof."""
     if near.x is None:
         # a place in the box that is no worse than any other to begin with
-        return boxes.centres(where.low, where.high), np.array([np.inf])
+        return enclosures.centres(where.low, where.high), np.array([np.inf])
     x = np.array([[near.x[name] for name in where.names]])
     if not question.objectives:
         return x, np.array([np.inf])

@@ -83,13 +83,11 @@ def solve(
 
 
 def _best(question: Question, where: boxes.Space, known: Sequence[Mapping[str, float]]) -> float:
-    """What is minimised at the best of some designs; infinite where none meets all limits, or it is not positive."""
+    """What is minimised at the best of some designs; infinite where none meets all limits."""
     if not known or not question.objectives:
         return math.inf
     worst, goal = boxes.measured(question, np.array([[x[name] for name in where.names] for x in known]))
-    best = float(np.min(np.where((worst <= 1 + HOLDS) & ~np.isnan(goal), goal, np.inf)))
-    # boxes are cut by what is positive only
-    return best if best > 0 else math.inf
+    return float(np.min(np.where((worst <= 1 + HOLDS) & ~np.isnan(goal), goal, np.inf)))
 
 
 def heard(

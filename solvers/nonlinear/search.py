@@ -16,6 +16,7 @@ import numpy as np
 from dse.system.arrays import Array, Bools, Codes, Indices, Integers
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics import enclosures
 from formulations.grids.divided import at
 from formulations.tolerances import HOLDS
 from scenarios.question import Question
@@ -231,14 +232,13 @@ def _examined(s: _Search, now: Boxes) -> Boxes:
     key = now.key
     if s.wanted:
         best = s.cutoff(now.point) if s.listed else s.value[now.point]
-        # a sign tells nothing of what is not positive
-        cuts[-1], key = np.where(best > 0, best, np.inf), np.fmax(key, e.low[-1])
-    low, high = boxes.contract(e, now.low, now.high, cuts)
+        cuts[-1], key = best, np.fmax(key, e.low[-1])
+    low, high = enclosures.contract(e, now.low, now.high, cuts)
     # as long as there is no design the question is whether limits hold
     met = np.isfinite(s.value[now.point])
-    now = Boxes(now.point, low, high, key, boxes.steepness(e, met)).take(possible)
+    now = Boxes(now.point, low, high, key, enclosures.steepness(e, met)).take(possible)
     now = snapped(s.where, now)
-    middle = boxes.centres(now.low, now.high)
+    middle = enclosures.centres(now.low, now.high)
     tried = np.concatenate([middle, now.low, now.high])
     reached = _try(s, np.tile(now.point, 3), tried)
     if s.listed:
@@ -301,7 +301,7 @@ def _descend(s: _Search, now: Boxes) -> bool:
     # at first the best design is of the same box
     fresh = due.take(~met | (s.descend_at[due.point] > 1))
     s.descend_at[due.point] = MORE_WORK * s.work[due.point] + BOXES_AT_ONCE
-    middle = s.where.at(fresh.point).point(boxes.centres(fresh.low, fresh.high))
+    middle = s.where.at(fresh.point).point(enclosures.centres(fresh.low, fresh.high))
     best = due.point[met]
     _follow(s, np.concatenate([fresh.point, best]), np.concatenate([middle, s.x[best]]))
     return True

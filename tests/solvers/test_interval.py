@@ -237,6 +237,25 @@ def test_what_is_made_greatest_may_be_negative(goal: str, expected: float) -> No
     closes(asked(load(scenario)), interval.solve(asked(load(scenario))), expected)
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_what_is_negative_is_bounded_to_second_order_too(scale: float, *, maximize: bool) -> None:
+    """By its own ends alone a parabola below 0 took more than 20 000 boxes, and no answer came in a minute."""
+    product = f"{scale} * (x - 3.25) * (x - 9)"
+    scenario = {
+        "model": "nbody",
+        "machine": "balanced",
+        "given": {"bodies": 1e5, "flops_per_pair": 10, "memory": 1000, "processors": 200},
+        "decide": {"x": {"min": 1, "max": 20}},
+        "define": {"goal": f"-({product})" if maximize else product},
+        "objective": {"maximize" if maximize else "minimize": "goal"},
+    }
+    least = -scale * (9 - 3.25) ** 2 / 4
+    closes(
+        asked(load(scenario)), interval.solve(asked(load(scenario)), work=500), -least if maximize else least
+    )
+
+
 @pytest.mark.parametrize("least", [None, 1.0])
 @pytest.mark.parametrize(("messages", "processors"), [(3.0, 8.0), (20.0, None)])
 def test_an_end_of_a_domain_that_is_written_out_is_granted_no_slack(

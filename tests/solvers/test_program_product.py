@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from program_questions import kinds, regions, toy
 
 from dse.models.arithmetic import differs, log, maximum, per, pick, reaches, some
+from formulations.arithmetics import enclosures
 from formulations.arithmetics.affine import Product, symbol
 from formulations.arithmetics.posynomial import Refused
 from formulations.programs.program import product
@@ -230,7 +231,9 @@ def test_bounds_on_boxes_with_zeros_hold(x: float, n: int, a: int, data: st.Data
     assert e.low[0, 0] * (1 - 1e-12) <= worst[0] <= e.high[0, 0] * (1 + 1e-12)
     assert e.low[1, 0] * (1 - 1e-12) <= goal[0] <= e.high[1, 0] * (1 + 1e-12)
     if worst[0] <= 1:
-        kept_low, kept_high = boxes.contract(e, low, high, boxes.cutoffs(q, e, target=goal[0] * (1 + 1e-9)))
+        kept_low, kept_high = enclosures.contract(
+            e, low, high, boxes.cutoffs(q, e, target=goal[0] * (1 + 1e-9))
+        )
         assert np.all(kept_low <= point * (1 + 1e-9))
         assert np.all(point * (1 - 1e-9) <= kept_high)
         kept = boxes.tighten(q, boxes.space(q))

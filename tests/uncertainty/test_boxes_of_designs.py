@@ -14,6 +14,7 @@ from plain_roofline import PRICE, TWO_UNCERTAIN
 import dse
 from dse import machines
 from dse.models.arithmetic import CannotTake
+from formulations.arithmetics import enclosures
 from formulations.uncertainty.measures import MEAN, Quantile
 from formulations.uncertainty.wanted import Chance, Wanted, reached
 from formulations.uncertainty.worlds import Cap, of_values
@@ -69,7 +70,7 @@ def test_what_is_known_of_a_box_holds_at_every_point_of_it(number: int) -> None:
     known = box_lines.known(wanted, low, high)
     near, far = box_lines.contracted(known.lines, known.width[0], known.width[1])
     keys = np.maximum(box_lines.least(known.goal, known.lines, near, far), known.flat)
-    centre = np.log(boxes.centres(low, high))
+    centre = np.log(enclosures.centres(low, high))
     held = 0
     for u in dice.uniform(0, 1, (60, 2)):
         y = np.log(low) + u * np.log(high / low)

@@ -30,6 +30,7 @@ import numpy as np
 from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
 from formulations import evaluation
+from formulations.arithmetics import enclosures
 from formulations.arithmetics.slopes import Slope
 from formulations.grids import divided
 from formulations.row_keys import RowKey
@@ -38,7 +39,6 @@ from formulations.uncertainty.measures import Quantile, Weighing
 from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Cap
 from scenarios.define import composed
-from solvers import boxes
 
 ASKS_NOTHING = -1e9
 """A line that asks for nothing."""
@@ -64,7 +64,8 @@ class Known:
 
     ``dead``: boxes without a design. ``lines``: each is at most 0 at every design. ``goal``: a line below what is
     minimised, ``flat``: a number below it; the objective is ``objective_at`` of it. ``width``: (2, k, B), how far a box
-    reaches below and above its centre, in logarithms, and 0 of boxes ``from_zero``. ``steep``: see ``boxes.steepness``.
+    reaches below and above its centre, in logarithms, and 0 of boxes ``from_zero``. ``steep``: see ``steepness`` in
+    ``formulations.arithmetics.enclosures``.
     """
 
     dead: Bools
@@ -160,21 +161,21 @@ def known(wanted: Wanted, low: Array, high: Array, slack: float = HOLDS) -> Know
         line, least = _cap(cap, e, r, (boxes_, n), reach, count)
         dead |= least > slack
         lines.append(Line(line.slope, line.cut - slack))
-    steep = boxes.steepness(e).reshape(boxes_, n, -1).max(1)
+    steep = enclosures.steepness(e).reshape(boxes_, n, -1).max(1)
     return Known(dead, tuple(lines), goal, flat, width, from_zero, steep)
 
 
-def _without_slopes(e: boxes.Enclosure, which: Bools) -> boxes.Enclosure:
+def _without_slopes(e: enclosures.Enclosure, which: Bools) -> enclosures.Enclosure:
     low, high = (np.where(which, np.nan, v) for v in (e.slope_low, e.slope_high))
     return replace(e, slope_low=low, slope_high=high)
 
 
-def _enclosed(wanted: Wanted, low: Array, high: Array) -> tuple[tuple[RowKey, ...], boxes.Enclosure]:
+def _enclosed(wanted: Wanted, low: Array, high: Array) -> tuple[tuple[RowKey, ...], enclosures.Enclosure]:
     """Bound, in every world, all ratios of limits, the metrics under limits on measures, and the objective."""
     worlds, count = wanted.worlds, len(low)
     every = divided.at(worlds.every, np.tile(np.arange(worlds.size), count))
     low, high = (np.repeat(v, worlds.size, axis=0) for v in (low, high))
-    inputs = Slope.inputs(low, boxes.centres(low, high), high)
+    inputs = Slope.inputs(low, enclosures.centres(low, high), high)
     x = {d.name: s for d, s in zip(every.decide, inputs, strict=True)}
     with np.errstate(all="ignore"):
         at = evaluation.metrics(every, x)
@@ -182,11 +183,11 @@ def _enclosed(wanted: Wanted, low: Array, high: Array) -> tuple[tuple[RowKey, ..
         found = [*rows.values(), *(at[c.name] for c in wanted.caps())]
         if every.objectives:
             found.append(evaluation.objective(every, x, at))
-        return tuple(rows), boxes.enclosure(tuple(rows), [inputs[0].of(v) for v in found], low.shape)
+        return tuple(rows), enclosures.enclosure(tuple(rows), [inputs[0].of(v) for v in found], low.shape)
 
 
 def _row_bounds(
-    e: boxes.Enclosure, r: int, shape: tuple[int, int], reach: Array, take: int, sign: float = 1.0
+    e: enclosures.Enclosure, r: int, shape: tuple[int, int], reach: Array, take: int, sign: float = 1.0
 ) -> _Row:
     """Bounds of ``sign`` times a row's logarithm in the first ``take`` worlds; flat where it may not be positive."""
     lo, hi = (v[r].reshape(shape)[:, :take] for v in (e.low, e.high))
@@ -213,7 +214,7 @@ def _flat_log(lo: Array, hi: Array, sign: float) -> Array:
 
 
 def _above(
-    e: boxes.Enclosure, r: int, shape: tuple[int, int], reach: Array, take: int, sign: float
+    e: enclosures.Enclosure, r: int, shape: tuple[int, int], reach: Array, take: int, sign: float
 ) -> tuple[Array, Array, Array]:
     """A line below ``sign`` times a row in each world: cut (B, N) and slope (k, B, N); and a number below it."""
     lo, hi = (v[r].reshape(shape)[:, :take] for v in (e.low, e.high))
@@ -236,7 +237,7 @@ def _above(
 
 
 def _goal_line(
-    wanted: Wanted, e: boxes.Enclosure, keys: Sequence[RowKey], shape: tuple[int, int], reach: Array
+    wanted: Wanted, e: enclosures.Enclosure, keys: Sequence[RowKey], shape: tuple[int, int], reach: Array
 ) -> tuple[Line, Array]:
     """A line below what is minimised (see ``objective_at``), and a number below it."""
     worlds, r = wanted.worlds, len(keys) + len(wanted.caps())
@@ -270,7 +271,7 @@ def _goal_line(
 
 
 def _cap(
-    cap: Cap, e: boxes.Enclosure, r: int, shape: tuple[int, int], reach: Array, count: int
+    cap: Cap, e: enclosures.Enclosure, r: int, shape: tuple[int, int], reach: Array, count: int
 ) -> tuple[Line, Array]:
     """A line below, and a number below, how far a limited measure lies beyond its end, relative to that."""
     sign, size = (1.0 if cap.side == "max" else -1.0), abs(cap.end) or 1.0
@@ -280,7 +281,7 @@ def _cap(
 
 def _measured(
     measure: Weighing,
-    e: boxes.Enclosure,
+    e: enclosures.Enclosure,
     r: int,
     shape: tuple[int, int],
     reach: Array,

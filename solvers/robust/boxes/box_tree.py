@@ -17,6 +17,7 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools
 from formulations import evaluation
+from formulations.arithmetics import enclosures
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.wanted import Wanted, reached
@@ -131,7 +132,7 @@ class Tree:
                 again = 2 * self.done
                 order = np.argsort(self.now.key, kind="stable")[: 1 if self.best_x is not None else STARTS]
                 for i in map(int, order):
-                    self._descend(boxes.centres(self.now.low[i], self.now.high[i]))
+                    self._descend(enclosures.centres(self.now.low[i], self.now.high[i]))
             self._halve()
             if self.wanted.level is not None:
                 side_by_side.pause()
@@ -189,7 +190,7 @@ class Tree:
             return
         self.done += int(len(low) * self.wanted.worlds.size * max(low.shape[1] / FEW_SLOPES, 1.0))
         self.boxes += len(low)
-        self._try(boxes.centres(low, high))
+        self._try(enclosures.centres(low, high))
         # beside a design that holds its limits to rounding none counts that needs their slack
         slack = search.HELD_WITHIN if self.strict else HOLDS
         found = box_lines.known(self.wanted, low, high, slack)
@@ -200,7 +201,7 @@ class Tree:
         near, far = box_lines.contracted(lines, found.width[0], found.width[1])
         alive = ~found.dead & (near <= far).all(0)
         keys = np.maximum(box_lines.least(found.goal, found.lines, near, far), found.flat)
-        middle, wide = boxes.centres(low, high), self._wide(low, high)
+        middle, wide = enclosures.centres(low, high), self._wide(low, high)
         with np.errstate(over="ignore"):
             inner = middle * np.exp(near.T) * (1 - 1e-12), middle * np.exp(far.T) * (1 + 1e-12)
         low, high = self.where.snap(
