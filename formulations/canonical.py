@@ -277,7 +277,8 @@ def boxes(
     for i, v in enumerate(farther(variables) if far else variables):
         d, dropped = v.decision, v.name in drop
         least = None if d.minimum is None or not np.all(np.asarray(d.minimum) > 0) else d.minimum
-        lo: Any = np.log(v.low)
+        divided = v.divided_low if dropped and relax_sets else None
+        lo: Any = np.log(v.low if divided is None else divided)
         hi: Any = np.log(v.high)
         if least is not None:
             below = np.log(least)

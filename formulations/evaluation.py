@@ -26,7 +26,7 @@ from formulations.arithmetics.differences import Difference
 from formulations.arithmetics.posynomial import Ratio
 from formulations.row_keys import RowKey
 from scenarios.define import composed
-from scenarios.question import FARTHEST_ENDS, HALVINGS, STRETCH, Decision, Limit, Question
+from scenarios.question import FARTHEST_ENDS, HALVINGS, STRETCH, Decision, Limit, Question, without
 
 # powers of the elapsed time in the metrics that idling changes
 ELAPSED = {"time": 1, "energy_delay": 1, "power": -1, "power_per_processor": -1, "performance": -1}
@@ -295,3 +295,10 @@ def box(question: Question, name: str) -> Box:
         # above 0 a whole number is at least 1
         return Box(1.0, high, (False, endless_high))
     return Box(max(q.floor / far, LEAST_CALCULABLE), high, (True, endless_high))
+
+
+def divided_low(question: Question, d: Decision) -> float | None:
+    """The least that a whole number may be where it need not be whole; None where that is nobody's to let go."""
+    if not d.integer or d.count or d.values is not None:
+        return None
+    return box(without(question, [d.name]), d.name).low

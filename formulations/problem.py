@@ -44,7 +44,8 @@ class Variable:
     """A decided number: its domain box (SI, positive) and which ends of it are the domain's own.
 
     ``real_low`` / ``real_high``: the end is mathematical (one processor), not merely there to have a box.
-    ``auxiliary``: it stands for a maximum and is nobody's decision.
+    ``auxiliary``: it stands for a maximum and is nobody's decision. ``divided_low``: of a whole number that may be let
+    go, the least it is then.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Variable:
     real_high: bool
     decision: Decision
     auxiliary: bool = False
+    divided_low: float | None = None
 
     @property
     def discrete(self) -> bool:
@@ -326,7 +328,8 @@ def _farther(v: Variable) -> Variable:
     low = v.low if v.real_low else np.minimum(v.low, evaluation.LEAST_FLOAT)
     high = v.high if v.real_high else np.maximum(v.high, evaluation.LARGEST_FLOAT)
     every = evaluation.with_all_powers(v.decision, (not v.real_low, not v.real_high))
-    return replace(v, low=low, high=high, decision=every)
+    divided = None if v.divided_low is None else min(v.divided_low, evaluation.LEAST_FLOAT)
+    return replace(v, low=low, high=high, decision=every, divided_low=divided)
 
 
 def variable_of(question: Question, d: Decision) -> Variable:
@@ -337,7 +340,8 @@ def variable_of(question: Question, d: Decision) -> Variable:
         low = min(low, d.minimum)
     if d.maximum is not None:
         high = max(high, d.maximum)
-    return Variable(d.name, low, high, not box.searched[0], not box.searched[1], d)
+    divided = evaluation.divided_low(question, d)
+    return Variable(d.name, low, high, not box.searched[0], not box.searched[1], d, divided_low=divided)
 
 
 def symbolic(question: Question) -> tuple[Goal | None, tuple[Row, ...]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from types import MappingProxyType
@@ -200,6 +200,14 @@ class Program:
         for atom, c in symbol(d).numerator.terms.items():
             found[self.columns.index(atom)] = c
         return found
+
+    def divided_lows(self, names: Collection[str]) -> Array:
+        """The lower ends of the columns where numbers of these names need not be whole."""
+        free = {
+            d.name: evaluation.divided_low(self.question, d) for d in self.question.decide if d.name in names
+        }
+        own = [free.get(c) if isinstance(c, str) else None for c in self.columns]
+        return np.array([end if f is None else f for f, end in zip(own, self.low, strict=True)])
 
     def design(self, u: Array) -> dict[str, float]:
         """The value of every decided variable at a point; whole numbers and menus exactly."""

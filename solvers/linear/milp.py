@@ -58,7 +58,8 @@ def numbers(
     divided = {d.name for d in p.question.decide if d.name in drop and not d.count}
     whole = np.array([c not in divided for c in p.columns], dtype=bool)
     some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
-    n = Numbers(rows[kept], p.equal[kept], p.low, p.high, p.integer & whole, some)
+    low = np.where(p.integer & ~whole, p.divided_lows(divided), p.low)
+    n = Numbers(rows[kept], p.equal[kept], low, p.high, p.integer & whole, some)
     if p.amounts and (drop or factors):
         high = np.maximum(upper_ends(n.rows, n.low, n.high, n.integer), p.low)
         for row, column, most in p.amounts:
