@@ -84,8 +84,9 @@ class Model:
 
     ``one_of``: groups of optional inputs of which a question gives exactly one. ``any_of``: groups of inputs of
     which at least one must be above 0. ``needs``: the optional machine parameters that become necessary with the texts
-    chosen for inputs that are choices among names. ``sums``: the parts of totals. ``work``: inputs, machine parameters
-    and metrics whose product is the flops of a run; empty: not declared.
+    chosen for inputs that are choices among names; ``beside``: those that become necessary with the machine parameters
+    that are stated, each with these, where a question itself states one of them. ``sums``: the parts of totals.
+    ``work``: inputs, machine parameters and metrics whose product is the flops of a run; empty: not declared.
     ``further``: optional parameters ("bytes_L2", "machine.torus_dimensions") with which it is another model, with other
     metrics, that may need more of a machine; ``extend`` takes the model and those of them that a question states, and
     returns the model of this question. It raises ValueError ("wrong; right") if they cannot be combined.
@@ -112,6 +113,7 @@ class Model:
     one_of: tuple[tuple[str, ...], ...] = ()
     any_of: tuple[tuple[str, ...], ...] = ()
     needs: Callable[[Mapping[str, str]], tuple[str, ...]] | None = None
+    beside: Callable[[Container[str]], Mapping[str, tuple[str, ...]]] | None = None
     unknowns: tuple[Unknown, ...] = ()
     unused: Callable[[Mapping[str, str]], Container[str]] | None = None
     structure: Structure | None = None

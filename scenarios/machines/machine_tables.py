@@ -123,6 +123,22 @@ def necessary(reader: Reader, chosen: Collection[str]) -> set[str]:
     }
 
 
+def _beside(
+    reader: Reader, spec: MachineSpec | None, found: Mapping[str, float], elsewhere: Collection[str]
+) -> dict[str, str]:
+    """Return the parameters that become necessary with those that the question itself states, each with one of these.
+
+    A file of a machine may state what is of use to other models only.
+    """
+    if reader.model.beside is None:
+        return {}
+    own = {n.removeprefix(reader.prefix) for n in elsewhere if n.startswith(reader.prefix)}
+    asking = own | (set() if spec is None or isinstance(spec, str) else set(spec))
+    beside = reader.model.beside({*found, *own})
+    users = {n: [other for other in others if other in asking] for n, others in beside.items()}
+    return {reader.prefix + n: of[0] for n, of in users.items() if of}
+
+
 def _who(reader: Reader, lacking: Collection[str]) -> str:
     """Say what asks for parameters: the model, or the definitions that use what the model does without."""
     model = reader.model
@@ -150,6 +166,7 @@ def complete(
     choices in words; both by the model's own names ("cpu.time_per_flop" in a map of machines).
     """
     prefix = reader.prefix
+    chosen = {**chosen, **_beside(reader, spec, found, elsewhere)}
     wanted = necessary(reader, chosen).difference(found)
     wanted = {n for n in wanted if prefix + n not in elsewhere}
     lacking = [n for n in reader.machine if n in wanted and f"{key}.{n}" not in reader.findings.broken]

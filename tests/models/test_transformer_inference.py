@@ -195,3 +195,46 @@ def test_flops_are_those_of_the_tokens_that_are_served() -> None:
     assert few["energy_flop"] == pytest.approx(full["energy_flop"], rel=1e-9)
     # bytes are counted as of full batches, one after the other
     assert few["energy_data"] == pytest.approx(10 * full["energy_data"], rel=1e-9)
+
+
+PART = 'machine: machine "l4-bf16", as changed here, has no {}, which transformer_inference needs for {}'
+PARTS_OF_LINKS = {
+    "network": (
+        {"time_per_word": "1 ns/word", "time_per_message": "1 us/message"},
+        "energy_per_word",
+        "time_per_word",
+    ),
+    "node": (
+        {"core_time_per_word": "1 ns/word", "core_time_per_message": "1 ms/message"},
+        "core_energy_per_word",
+        "core_time_per_word",
+    ),
+    "half": (
+        {"core_time_per_message": "1 ms/message", "core_energy_per_word": "1 nJ/word"},
+        "core_time_per_word",
+        "core_time_per_message",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS_OF_LINKS)
+def test_a_machine_that_states_a_part_of_its_links_is_refused(name: str) -> None:
+    own, missing, stated = PARTS_OF_LINKS[name]
+    asked = {
+        "model": MODEL,
+        "machine": {"base": "l4-bf16", **own},
+        "given": {"layers": 32, "hidden": 4096, "heads": 32, "prompt": 512, "output": 128, "batch": 4},
+        "decide": {"tensor_parallel": {"values": [1, 2, 4]}},
+        "objective": {"minimize": "decode_time"},
+    }
+    with pytest.raises(ScenarioError, match=re.escape(PART.format(missing, stated))):
+        dse.solve(asked)
+
+
+def test_links_within_a_node_are_enough() -> None:
+    """Two processors take the time of two messages of an all-reduce in each of 2 operators of 32 layers more."""
+    apart = {"core_time_per_word": 0.0, "core_time_per_message": 1e-3, "core_energy_per_word": 0.0}
+    plan = {"tensor_parallel": 2.0, "batch": 4.0, "prompt": 512.0, "output": 128.0}
+    found = at("l4-bf16", **plan, **{f"machine.{n}": v for n, v in apart.items()})
+    alone = at("l4-bf16", **plan)
+    assert found["decode_time"] - alone["decode_time"] == pytest.approx(32 * 2 * 2 * 1e-3, rel=1e-9)

@@ -199,6 +199,14 @@ def test_layers_that_were_measured_count_as_measured_there_and_nowhere_else():
         == more(recomputation="none")
         == 1.0
     )
+    for other in (
+        {"heads": 32.0},
+        {"ffn": 2048.0},
+        {"head_size": 64.0},
+        {"kv_heads": 2.0},
+        {"activation_bytes": 1.0},
+    ):
+        assert more(**other) == 1.0, other
 
 
 def asked(**changed: Any) -> dict[str, Any]:

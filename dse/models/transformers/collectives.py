@@ -19,10 +19,15 @@ where all g processors of a node send to the next node at the same time, each it
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 from dse.models.arithmetic import log2
 
+LINKS = (("time_per_word", "time_per_message"), ("core_time_per_word", "core_time_per_message"))
+"""The times of a word and of a message: of the network, and between processors of a node."""
+ENERGIES = ("energy_per_word", "core_energy_per_word")
 PAGE = f"## Messages\n\n{__doc__}"
 
 
@@ -34,8 +39,23 @@ class Link(NamedTuple):
 
 
 def linked(g: Any) -> bool:
-    """Whether a machine states what links its processors."""
-    return all(hasattr(g.machine, n) for n in ("time_per_word", "time_per_message", "energy_per_word"))
+    """Whether a machine states what links its processors: both times of a link, and the energy of a word."""
+    stated = [n for n in (*itertools.chain(*LINKS), *ENERGIES) if hasattr(g.machine, n)]
+    return any(set(pair) <= set(stated) for pair in LINKS) and any(n in stated for n in ENERGIES)
+
+
+def lacking_for_links(stated: Container[str]) -> dict[str, tuple[str, ...]]:
+    """Return what a machine lacks that states a part of its links, each with the parameters that ask for it."""
+    found: dict[str, tuple[str, ...]] = {
+        n: (other,)
+        for pair in LINKS
+        for n, other in (pair, pair[::-1])
+        if other in stated and n not in stated
+    }
+    links = tuple(n for n in itertools.chain(*LINKS) if n in stated)
+    if links and not any(n in stated for n in ENERGIES):
+        found[ENERGIES["core" in links[0]]] = links
+    return found
 
 
 def node_link(g: Any) -> Link:

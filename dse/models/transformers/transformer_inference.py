@@ -73,7 +73,7 @@ from dse.models.shared.sums import held
 from dse.models.shared.totals import totals
 from dse.models.transformers import collectives
 from dse.models.transformers import transformer_operators as operators
-from dse.models.transformers.collectives import linked
+from dse.models.transformers.collectives import lacking_for_links, linked
 from dse.models.transformers.decoder import PAGE, Decoder, decoder
 from dse.models.transformers.transformer_inference_quantities import (
     INPUTS,
@@ -250,6 +250,7 @@ TRANSFORMER_INFERENCE = Model(
     metrics=METRICS,
     limits=LIMITS,
     equations=equations,
+    beside=lacking_for_links,
     notes=f"{__doc__}\n## Operators\n\n{operators.__doc__}\n{collectives.PAGE}\n{PAGE}",
     sums=SUMS,
     hardware=(held("processors", "devices"),),

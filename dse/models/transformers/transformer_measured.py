@@ -1,21 +1,22 @@
 """Layers whose times were measured, and by how much longer they take than modelled.
 
 From 900 runs on one node of A100 (vTrain, MIT): by hidden size h, tensor parallelism t and micro batch b, with 16
-heads, a sequence of 1024 tokens, and all activations computed again, the median of measured over modelled time of a
-layer. They hold at any depth. They do not carry over to other sizes and sequences, to gated MLPs, to fused attention
-and to other recomputation, where the factor is 1.
+heads of h/16 numbers, an MLP of 4h, values of 2 bytes, a sequence of 1024 tokens, and all activations computed again,
+the median of measured over modelled time of a layer. They hold at any depth. They do not carry over to other sizes and
+sequences, to other heads, to gated MLPs, to fused attention and to other recomputation, where the factor is 1.
 """
 
 from __future__ import annotations
 
 from functools import reduce
-from operator import add
+from operator import add, mul
 from typing import Any
 
 from dse.models.arithmetic import reaches
 from dse.models.shared.families import nothing
+from dse.models.transformers.decoder import Decoder
 
-SEQUENCE = 1024
+SEQUENCE, HEADS, WIDTH = 1024, 16, 2
 # made by python -m dse.papers.vtrain2024.machine
 # (hidden, tensor_parallel, micro_batch): factor
 FACTORS = {
@@ -67,8 +68,11 @@ def _table_of_factors() -> str:
 PAGE = f"## Measured layers\n\n{__doc__}\n{_table_of_factors()}\n"
 
 
-def factor(g: Any) -> Any:
-    """Return the factor of the time of a layer: measured over modelled where it is known, 1 elsewhere."""
+def factor(g: Any, d: Decoder) -> Any:
+    """Return the factor of the time of a layer: measured over modelled where it is known, 1 elsewhere.
+
+    ``g``: the namespace that equations get; ``d``: its decoder.
+    """
     share = g.machine.measured_layers
     if nothing(share):
         return 1.0
@@ -76,11 +80,20 @@ def factor(g: Any) -> Any:
         place: {size: _is(value, float(size)) for size in sorted({key[place] for key in FACTORS})}
         for place, value in enumerate((g.hidden, g.tensor_parallel, g.micro_batch))
     }
+    for size, there in here[0].items():
+        here[0][size] = there * _is(d.ffn, 4.0 * size) * _is(d.head_size, size / HEADS)
+    pairs = (
+        (g.sequence, SEQUENCE),
+        (d.heads, HEADS),
+        (d.kv_heads, HEADS),
+        (g.activation_bytes / g.byte, WIDTH),
+    )
+    alike = reduce(mul, (_is(value, float(size)) for value, size in pairs))
     known = (
         (more - 1.0) * here[0][hidden] * here[1][tensor] * here[2][batch]
         for (hidden, tensor, batch), more in FACTORS.items()
     )
-    return 1.0 + share * _is(g.sequence, float(SEQUENCE)) * reduce(add, known)
+    return 1.0 + share * alike * reduce(add, known)
 
 
 def _is(value: Any, size: float) -> Any:

@@ -27,7 +27,8 @@ machine states them:
 An all-reduce of n bytes takes twice the time of a gather by halving and doubling, below, and sends 2 (t - 1)/t n
 bytes; a message to the next stage has n = m h ba bytes and takes α + n β. Links are those within a node, with β
 divided by ``link_efficiency``; a byte sent has the energy of a word (``core_energy_per_word``, else
-``energy_per_word``) over ``word_size``. Where the machine does not state its links, nothing is sent.
+``energy_per_word``) over ``word_size``. Where the machine does not state its links, nothing is sent;
+a question that states a part of them is refused.
 """
 
 from __future__ import annotations

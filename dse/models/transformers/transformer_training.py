@@ -233,7 +233,7 @@ def _step_time_and_parts(
     each = maximum(working + messages * reduced, launching)
     # factors were found with all computed again
     plain = g.recomputation == FULL and g.gated == OFF and not x.fused
-    factor = measured.factor(g) if plain else 1.0
+    factor = measured.factor(g, x.of) if plain else 1.0
     alone, each = alone * factor, each * factor
     in_stage = g.layers / p
     byte = layer.time_of_byte(g)
