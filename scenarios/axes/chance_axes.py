@@ -47,8 +47,9 @@ def spread(reader: Reader, shape: Shape, key: str, rest: str) -> Aim | None:
     name, _, side = rest.rpartition(".")
     entry = None if shape.uncertain is None else shape.uncertain.spreads.get(name)
     if side != SPREAD or not name:
-        there = shape.uncertain is not None and rest in shape.uncertain.spreads
-        right = f"write uncertain.{rest if there else name or rest}.{SPREAD}, of a normal or lognormal distribution"
+        known = [] if shape.uncertain is None else list(shape.uncertain.spreads)
+        near = [n for n in (rest, name) if n in known] or known or ["NAME"]
+        right = f"write uncertain.{near[0]}.{SPREAD}, of a normal or lognormal distribution"
         reader.findings.add(key, f"uncertain.{rest} is not a spread of a distribution", right)
     elif entry is None:
         known = [] if shape.uncertain is None else list(shape.uncertain.spreads)

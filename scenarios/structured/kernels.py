@@ -172,7 +172,10 @@ def _given_in_kernels(shape: Shape, read: Sequence[Model], findings: Findings) -
             elsewhere = flat in found or flat in shape.decide
             if name == kernel_quantities.REPEAT.name and elsewhere and "repeat" not in entry.model_fields_set:
                 continue
-            if flat in found:
+            if flat in found and name not in entry.given and entry.workload:
+                right = "leave it out, or count the kernel yourself"
+                findings.add(f"given.{flat}", f"{flat} comes from the workload", right)
+            elif flat in found:
                 findings.add(key, f"{flat} is given twice", "keep one of the two")
             findings.places[f"given.{flat}"] = key
             found[flat] = value

@@ -157,8 +157,9 @@ def _answer_over_samples(question: Question, samples: Worlds, measure: Measure, 
         drawn += f"; {chances.promise_words(promised, sampling.samples, proved=chances.covered(question))}"
     everything, combinations = all_at_worst(question, measure), listed(uncertain, LISTED)
     if over_box(question, measure):
+        of = measure.of or goal
         words = (
-            f"worst of {measure.of or goal} over all values of {plural(len(ends), 'number')}"
+            f"{f'worst of {of}' if of else 'limits'} over all values of {plural(len(ends), 'number')}"
             if everything
             else _measure_words(measure, goal, drawn)
         )

@@ -35,6 +35,11 @@ MISTAKES = [
     ),
     (asked(kernels=[{**SPMV, "size": 0}]), "kernels[0].size", "size = 0 is not an amount of work"),
     (asked(kernels=[{**SPMV, "given": {"bytes": 1}}]), "kernels[0].given.bytes", "comes from the workload"),
+    (
+        asked(kernels=[SPMV], given={f"{SPMV['name']}.bytes": 1}),
+        f"given.{SPMV['name']}.bytes",
+        "comes from the workload",
+    ),
     (asked(kernels=kernels({"size": 3})), "kernels[0].size", "counts units of a workload"),
     (asked(kernels=kernels({"repeat": 2.5})), "kernels[0].repeat", "is not a whole number"),
     (asked(kernels=kernels({"repeat": 0})), "kernels[0].repeat", "too small"),

@@ -101,6 +101,13 @@ def test_mistakes_are_told_by_their_key(path: str, values: list[float], key: str
     assert wrong in problem.wrong
 
 
+def test_what_is_to_be_written_in_place_of_a_wrong_path_is_there():
+    with pytest.raises(ScenarioError) as told:
+        dse.sweep(over("uncertain.sampling.samples", [10]), progress=False)
+    (problem,) = told.value.problems
+    assert "write uncertain.rise.spread" in problem.right
+
+
 def test_a_spread_is_not_swept_where_each_world_is_decided_by_itself():
     with pytest.raises(ScenarioError, match="each sample is decided by itself"):
         dse.sweep(over("uncertain.rise.spread", [1.5], objective={"minimize": "price"}), progress=False)

@@ -244,6 +244,17 @@ def test_vertices_that_leave_no_design_are_named() -> None:
     assert told.measure == "worst of power over all values of 1 number"
 
 
+def test_without_an_objective_the_limits_are_what_is_judged() -> None:
+    asked = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e9, "bytes": 4e8},
+        "uncertain": {"bytes": {"uniform": [3e8, 5e8]}},
+        "limits": {"time": {"max": "1.5 ms"}},
+    }
+    assert dse.solve(asked).measure == "limits over all values of 1 number"
+
+
 def test_an_entry_of_a_menu_has_no_mean() -> None:
     """Race-to-halt takes the slow setting in some samples and the fast one in others: none is the 1.5th."""
     settings = [
