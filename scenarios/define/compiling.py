@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dse.models import arithmetic
@@ -63,35 +63,47 @@ def _chained(parts: list[tuple[str, Run]]) -> Run:
             case "*":
                 return lambda at: a(at) * b(at)
         return lambda at: a(at) / b(at)
-    first, rest = parts[0][1], parts[1:]
+    signs, runs = [sign for sign, _ in parts], [run for _, run in parts]
+    return lambda at: _joined(signs, (run(at) for run in runs))
 
-    def run(at: Mapping[str, Any]) -> Any:
-        total = first(at)
-        for sign, part in rest:
-            if sign == "*":
-                total = total * part(at)
-            elif sign == "+":
-                total = total + part(at)
-            elif sign == "/":
-                total = total / part(at)
-            else:
-                total = arithmetic.difference(total, part(at))
-        return total
 
-    return run
+def _joined(signs: Sequence[str], values: Iterable[Any]) -> Any:
+    """Join the values of the parts of a chain by their signs, from the first on."""
+    total: Any = None
+    for k, (sign, part) in enumerate(zip(signs, values, strict=True)):
+        if k == 0:
+            total = part
+        elif sign == "*":
+            total = total * part
+        elif sign == "+":
+            total = total + part
+        elif sign == "/":
+            total = total / part
+        else:
+            total = arithmetic.difference(total, part)
+    return total
 
 
 def _powered(base: Expression, exponent: Expression, lift: Lift) -> Run:
-    of = compiled(base, lift)
     number = constant(exponent)
-    if number is None:
+    if number is None or number.is_integer():
+        of = compiled(base, lift)
+        if number is not None:
+            fixed = int(number)
+            return lambda at: of(at) ** fixed
         to = compiled(exponent, lift)
         return lambda at: arithmetic.power(of(at), to(at))
-    if number.is_integer():
-        fixed = int(number)
-        return lambda at: of(at) ** fixed
-    size = size_of_terms(base, None, lift)
-    return lambda at: arithmetic.fractional_power(of(at), number, lambda: size(at))
+    signs, runs = _terms(base, lift)
+    nothing = _no_size(None, lift)
+
+    def run(at: Mapping[str, Any]) -> Any:
+        # a part may hold roots, too: each is worked out once, for the sum and for its size
+        values = [part(at) for part in runs]
+        return arithmetic.fractional_power(
+            _joined(signs, values), number, lambda: _size_of_values(values, nothing)
+        )
+
+    return run
 
 
 def constant(tree: Expression) -> float | None:
@@ -117,19 +129,27 @@ def size_of_terms(tree: Expression, unit: str | None, lift: Lift) -> Run:
 
     ``unit``: of the sum; None where it is not known.
     """
+    _, runs = _terms(tree, lift)
+    nothing = _no_size(unit, lift)
+    return lambda at: _size_of_values([part(at) for part in runs], nothing)
+
+
+def _terms(tree: Expression, lift: Lift) -> tuple[list[str], list[Run]]:
+    """Return the parts of a sum with their signs; what is no sum is its only part."""
     sums = tree.parts if isinstance(tree, Chain) and tree.parts[0][0] == "+" else (("+", tree),)
-    runs = [compiled(x, lift) for _, x in sums]
-    # nothing over nothing would not be a number
-    nothing = None if unit is None and lift is not plain_lift else lift(_TINY, unit) if unit else _TINY
+    return [sign for sign, _ in sums], [compiled(x, lift) for _, x in sums]
 
-    def run(at: Mapping[str, Any]) -> Any:
-        size = 0.0 * runs[0](at) if nothing is None else nothing
-        for part in runs:
-            one = part(at)
-            size = size + arithmetic.maximum(one, -one)
-        return size
 
-    return run
+def _no_size(unit: str | None, lift: Lift) -> Any:
+    """Return next to nothing of a unit, as nothing over nothing is no number; None where the unit is not known."""
+    return None if unit is None and lift is not plain_lift else lift(_TINY, unit) if unit else _TINY
+
+
+def _size_of_values(values: Sequence[Any], nothing: Any) -> Any:
+    size = 0.0 * values[0] if nothing is None else nothing
+    for one in values:
+        size = size + arithmetic.maximum(one, -one)
+    return size
 
 
 def _function_of_values(function: str, of: tuple[Expression, ...], lift: Lift) -> Run:

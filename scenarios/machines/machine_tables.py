@@ -134,7 +134,9 @@ def _beside(
         return {}
     own = {n.removeprefix(reader.prefix) for n in elsewhere if n.startswith(reader.prefix)}
     asking = own | (set() if spec is None or isinstance(spec, str) else set(spec))
-    beside = reader.model.beside({*found, *own})
+    beside = reader.model.beside(
+        {*found, *own, *(n for n, q in reader.machine.items() if q.default is not None)}
+    )
     users = {n: [other for other in others if other in asking] for n, others in beside.items()}
     return {reader.prefix + n: of[0] for n, of in users.items() if of}
 

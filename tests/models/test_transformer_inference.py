@@ -214,6 +214,7 @@ PARTS_OF_LINKS = {
         "core_time_per_word",
         "core_time_per_message",
     ),
+    "words": ({"core_time_per_word": "1 ns/word"}, "core_energy_per_word", "core_time_per_word"),
 }
 
 
