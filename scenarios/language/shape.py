@@ -107,6 +107,8 @@ def problems_of(
         else:
             wrong = f"{shown(found.value)} is {'not a list of tables' if place == ('kernels',) else 'not a table'}"
             right = _TABLES.get(str(place[0]) if place else "", "write a table")
+            if place[:1] == ("limits",) and isinstance(found.value, int | float | str):
+                right = f"write a table such as {{ max = {shown(found.value)} }}"
             if place == ("decide", "machine") and isinstance(found.value, str):
                 one = shown(found.value)
                 wrong = f"{one} is one machine, which leaves nothing to decide"

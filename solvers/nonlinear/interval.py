@@ -38,6 +38,8 @@ def solve(question: Question, *, work: int = MOST_BOXES, near: Outcome | None = 
     first = known = None
     if near is not None:
         first, known = _shells(question, where), _answer(question, where, near)
+    elif any(map(any, where.ends)):
+        first = _within_limits(question, where)
     found = search.minimise(question, where, work, first, known)
     if not found.met[0]:
         if found.status[0] == INFEASIBLE:
@@ -65,6 +67,13 @@ def solve(question: Question, *, work: int = MOST_BOXES, near: Outcome | None = 
         text = f"{name} reaches the end of its search box"
         return Outcome(Status.UNBOUNDED, x, certificate=text, solver=SOLVER, runaway=name, falls=bool(falls))
     return _outcome(question, found, x)
+
+
+def _within_limits(question: Question, where: Space) -> Boxes:
+    """The box that limits leave of one with ends far out, which else is halved again and again before they show."""
+    low, high = boxes.tightened(question, where)
+    every = search.whole(where, bounded=bool(question.objectives))
+    return every if (low > high).any() else replace(every, low=low, high=high)
 
 
 def _farthest(question: Question) -> Question | None:

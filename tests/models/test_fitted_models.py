@@ -122,6 +122,8 @@ GOOD = written(fitted("softmax"))
         ("group = 3", "group = -1", "is a whole number"),
         ("low = 0.8", "low = 2.0", "two ends of an interval"),
         ("mean = 0.05", 'mean = "5 %"', "error.mean is a number"),
+        ("confidence = 0.9", "confidence = 1.9", "error.confidence = 1.9 is out of range"),
+        ("least = 1.0\n", "", "least is missing: it is a number"),
         ("-0.2", "0.9", "from the least to the greatest"),
         ('source = "a test"', 'source = "a\\u001b[31m"', "control characters"),
         ("[target]", "[targets]", "[target] is missing"),

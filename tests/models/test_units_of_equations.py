@@ -60,6 +60,11 @@ def test_units_that_do_not_add_up_are_named_with_the_line():
         dse.solve(ASKED)
 
 
+def test_a_metric_that_is_text_is_named():
+    made = registered(lambda g: {"time": g.work / g.machine.own_rate, "energy": "a lot"})
+    assert units_of_equations.wrong(made) == ("metric energy comes out as the text 'a lot', not as a number",)
+
+
 def test_a_limit_is_a_ratio():
     def equations(g: Any) -> Mapping[str, Any]:
         time = g.work / g.machine.own_rate

@@ -273,3 +273,20 @@ def test_operators_bind_as_in_python():
         compared += 1
         assert complex(found).real == pytest.approx(wanted, rel=1e-12, abs=1e-300), mine
     assert compared > 1000
+
+
+@pytest.mark.parametrize("nested", ["sqrt({})", "sqrt(1 + {})", "({} + 1)**0.7", "sqrt(sqrt({}) + {})"])
+def test_roots_in_roots_are_worked_out_once_each(nested: str):
+    """Each root was worked out twice by the one around it: 30 of them never ended."""
+    expression = "processors"
+    for _ in range(20 if nested.count("{}") == 1 else 3):
+        expression = nested.replace("{}", expression)
+    asked = {
+        **BASE,
+        "given": {**BASE["given"], "processors": 64},
+        "decide": {},
+        "define": {"deep": expression},
+        "objective": {},
+    }
+    value = eval(expression.replace("sqrt", "math.sqrt"), {"math": math, "processors": 64.0})
+    assert dse.solve({k: v for k, v in asked.items() if v}).metrics["deep"] == pytest.approx(value, rel=1e-12)

@@ -136,7 +136,7 @@ def test_mistakes_in_the_objective(only: Only, objective: Any, key: str, wrong: 
         ({"tme": {"max": 1}}, "tme", '"tme"', "did you mean 'time'"),
         ({"time": {}}, "time", "neither min nor max", 'max = "10 s"'),
         ({"power": {}}, "power", "neither min nor max", 'max = "10 W"'),
-        ({"time": 4}, "time", "4 is not a table", "max ="),
+        ({"time": 4}, "time", "4 is not a table", "{ max = 4 }"),
         ({"time": {"min": 2, "max": 1}}, "time", "above", "swap"),
         ({"time": {"max": -1}}, "time.max", "negative", "at least 0"),
         ({"time": {"max": float("nan")}}, "time.max", "nan is not a finite", "finite"),

@@ -214,6 +214,9 @@ class _Reader:
         return value
 
     def _number(self, where: str, value: Any, low: float, high: float) -> float:
+        if value is None:
+            self.problems.append(f"{where} is missing: it is a number")
+            return math.nan
         if isinstance(value, bool) or not isinstance(value, Real):
             self.problems.append(f"{where} is a number, not {_quoted_value(value)}")
             return math.nan
@@ -340,8 +343,8 @@ class _Reader:
         self._keys("error", value, (*_ERRORS, "split", "residuals"))
         found: dict[str, Any] = {}
         for key in value.keys() & set(_ERRORS):
-            positive = key in ("low", "high")
-            found[key] = self._number(f"error.{key}", value[key], 1e-9 if positive else 0.0, 1e9)
+            least, most = _LEAST.get(key, 0.0), _MOST.get(key, 1e9)
+            found[key] = self._number(f"error.{key}", value[key], least, most)
         if "split" in value:
             found["split"] = self._text("error.split", value["split"])
         if ("low" in value) != ("high" in value) or found.get("low", 0.0) > found.get("high", math.inf):
@@ -372,22 +375,10 @@ class _Reader:
 
 
 _ERRORS = ("confidence", "mean", "median", "greatest", "low", "high", "coverage", "runs")
-_TOP = (
-    "format",
-    "kind",
-    "name",
-    "title",
-    "source",
-    "notes",
-    "form",
-    "sharpness",
-    "target",
-    "columns",
-    "terms",
-    "derived",
-    "hull",
-    "error",
-)
+_LEAST = dict.fromkeys(("low", "high", "confidence"), 1e-9)
+_MOST = {"confidence": 1.0, "coverage": 1.0}
+_TOP = ("format", "kind", "name", "title", "source", "notes", "form", "sharpness", "target", "columns", "terms",
+        "derived", "hull", "error")  # fmt: skip
 
 
 def _quoted_value(value: Any) -> str:

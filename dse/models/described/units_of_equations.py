@@ -71,6 +71,8 @@ def _unit_mistakes(model: Model) -> list[str]:
 
 
 def _unit_mismatch(name: str, unit: str, value: Any, units: Any) -> str:
+    if isinstance(value, str):
+        return f"{name} comes out as the text {value!r}, not as a number"
     number = units.Quantity(1.0, "") * value
     if number.dimensionality == units.Quantity(1.0, unit).dimensionality:
         return ""
