@@ -12,9 +12,11 @@ import numpy as np
 from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Codes, Points
 from formulations import evaluation
+from formulations.arithmetics import enclosures
 from formulations.arithmetics.many import Many, plain
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import divided
+from formulations.problem import formulate
 from formulations.row_keys import RowKey
 from formulations.uncertainty import robust
 from formulations.uncertainty.measures import WORST
@@ -23,6 +25,7 @@ from formulations.uncertainty.wanted import Chance, Effort, Wanted
 from formulations.uncertainty.worlds import Worlds, judged
 from results.solution import Status
 from scenarios.question import Question, freed
+from solvers import boxes, certain
 from solvers.explaining import known_designs
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs.optimal_face import Solver
@@ -44,6 +47,8 @@ def why(wanted: Wanted) -> Why:
 
     Limits on measures stand in its question like others: of several choices the value nearest to them is told.
     """
+    if of_certain_limits(wanted):
+        return certain.why_without_design(formulate(wanted.worlds.nominal, searched=True))
     # what may fail in no sample holds in each
     chances = tuple(c for c in wanted.chances if c.may_fail)
     # of a search for sets that goes on for ever nobody learns anything
@@ -67,6 +72,21 @@ def why(wanted: Wanted) -> Why:
         question=lambda points: worlds.with_caps(found.question(points)),
         ended=lambda: found.ended() | frozenset(unknown),
     )
+
+
+def of_certain_limits(wanted: Wanted) -> bool:
+    """Whether no limit depends on what is uncertain, at one point: then what is uncertain has no part in a conflict."""
+    worlds = wanted.worlds
+    if wanted.chances or worlds.caps or divided.shape(worlds.every) or not worlds.nominal.decide:
+        return False
+    where = boxes.space(worlds.nominal)
+    x = dict(zip(where.names, enclosures.centres(where.low, where.high), strict=True))
+    try:
+        with np.errstate(all="ignore"):
+            rows = evaluation.ratios(worlds.every, x, evaluation.metrics(worlds.every, x))
+    except (ArithmeticError, ValueError):
+        return False
+    return all(np.ndim(value) == 0 for value in rows.values())
 
 
 def without(question: Question, names: Collection[str]) -> Question:
