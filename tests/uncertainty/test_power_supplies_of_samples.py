@@ -120,3 +120,32 @@ def test_the_cost_that_would_do_does_where_a_type_runs_at_one_of_two_levels(may_
     assert cost is not None
     assert told(cost * (1 + 1e-7)).status is Status.OPTIMAL
     assert told(cost * (1 - 1e-6)).status is Status.INFEASIBLE
+
+
+def test_the_least_power_is_found_whatever_steps_the_supply_has():
+    """Nothing ends the steps above, and nothing asks for few: HiGHS never came back from its search."""
+    chip = {
+        "base": "imx515",
+        "integer_rate": 1139500100.321553,
+        "energy_per_integer_operation": 2.113306451414611e-09,
+        "idle_energy_per_integer_operation": 5.569659314306385e-10,
+    }
+    levels = [("full", 1.0, 1.0), ("low", 0.6, 0.8)]
+    plain: dict[str, Any] = {
+        "model": "sockets",
+        "machine": {"a": chip},
+        "given": {
+            "levels": [{"name": n, "frequency": f, "voltage": v} for n, f, v in levels],
+            "cards": [{"name": "s", "sockets": 2, "cost": 5.0, "power": 0.5}],
+            "supply_efficiency": 0.9,
+            "power_step": 20.0,
+        },
+        "objective": {"minimize": "power"},
+        "limits": {"throughput": {"min": 5548903860.542033}},
+    }
+    least = dse.solve(plain)
+    spread = {"sampling": {"samples": SAMPLES}, "supply_efficiency": {"uniform": [0.85, 0.95]}}
+    found = dse.solve(plain | {"objective": {"minimize": "power", "measure": "mean"}, "uncertain": spread})
+    assert found.status is Status.OPTIMAL
+    # whatever the efficiency is, the same sockets draw the least power
+    assert found.objective == pytest.approx(least.objective * 0.9 * (1 / EFFICIENCIES).mean(), rel=1e-9)
