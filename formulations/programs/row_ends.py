@@ -72,9 +72,9 @@ def sufficient_ends(rows: Array, equal: Bools, low: Array, high: Array, integer:
     """
     ends = upper_ends(rows, low, high, integer)
     a, k = rows[:, :-1], rows[:, -1]
-    for j in np.flatnonzero(np.isinf(ends) & (a <= 0.0).all(axis=0) & ~(a[equal] != 0.0).any(axis=0)):
+    for j in np.flatnonzero((ends >= high) & (a <= 0.0).all(axis=0) & ~(a[equal] != 0.0).any(axis=0)):
         helped = a[:, j] < 0.0
         others, both = np.delete(a[helped], j, axis=1), (np.delete(e, j) for e in (low, ends))
         total = k[helped] - least_of_terms(-others, *both).sum(axis=1)
-        ends[j] = np.ceil(np.max(total / -a[helped, j], initial=max(low[j], 1.0)))
+        ends[j] = min(high[j], np.ceil(np.max(total / -a[helped, j], initial=max(low[j], 1.0))))
     return ends
