@@ -65,7 +65,9 @@ def matters(
     else:
         found = fixed_designs.evaluated(scenarios.grid(there), fixed)
     names = tuple(uncertain.marginals)
-    each = list(_indices(found, names, count, judged=design is None))
+    drawn = [np.asarray(values[n]).reshape(len(names) + 2, count) for n in names]
+    moved = np.array([x[0] != x[1] for x in drawn])
+    each = list(_indices(found, names, count, moved, judged=design is None))
     good = _good(found, judged=design is None).reshape(len(names) + 2, count).all(0)
     cost = losses.losses(question(asked)) if lost and design is None else None
     return Matters(
@@ -110,7 +112,7 @@ def _good(found: xr.Dataset, *, judged: bool) -> Any:
 
 
 def _indices(
-    found: xr.Dataset, names: tuple[str, ...], count: int, *, judged: bool
+    found: xr.Dataset, names: tuple[str, ...], count: int, moved: Any, *, judged: bool
 ) -> Iterator[Indices | str]:
     """Go through the numbers, the objective first, each over the rows in which all worlds have it.
 
@@ -128,10 +130,11 @@ def _indices(
         numbers.append((c.label, c.shown_unit, flat.values(found, c)))
     for name, unit, values in numbers:
         y: Any = np.where(good, np.asarray(values, float), np.nan).reshape(len(names) + 2, count)
-        y = y[:, indices.usable(y)]
+        usable = indices.usable(y)
+        y = y[:, usable]
         if y.shape[1] < FEWEST_ROWS:
             continue
-        made = indices.of(y[0], y[1], y[2:])
+        made = indices.of(y[0], y[1], y[2:], moved=moved[:, usable])
         if made is None:
             yield name
         else:

@@ -15,7 +15,9 @@ rows that are left out because they have no value, and whose bootstrap runs thro
 resample; here rows are drawn in up to BLOCKS groups at random, which comes to the same and takes milliseconds.
 
 Of a number that varies in a few rows only, some resamples hold none of these, and have no variance to share out. Where
-they are more than an interval leaves out at one end, its ends are 0 and 1: the rows say no more.
+they are more than an interval leaves out at one end, its ends are 0 and 1: the rows say no more. Nor do they of an
+input that acts in fewer than FEW_ROWS of them, or that itself differs in so few and acts in none; all others may then
+share less of the variance than these rows show, so that their intervals begin at 0.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 BLOCKS = 1024
 INDEX_DRAWS = 1000
 INDEX_LEVEL = 0.95
+FEW_ROWS = 10
 FLAT_DEVIATION = 1e-7
 """A relative deviation below which a number does not vary: optima are known to about this."""
 
@@ -69,12 +72,17 @@ class Indices:
 
 
 def of(
-    a: Array, b: Array, ab: Array, seed: int = 0, draws: int = INDEX_DRAWS
+    a: Array,
+    b: Array,
+    ab: Array,
+    seed: int = 0,
+    draws: int = INDEX_DRAWS,
+    moved: NDArray[np.bool_] | None = None,
 ) -> tuple[list[Estimate], list[Estimate], float] | None:
     """Return the first-order and the total indices of each input, and the standard deviation of the output.
 
-    ``a``, ``b``: (n,), ``ab``: (d, n), all finite. None where the output does not vary. Raises ValueError with fewer
-    than two rows.
+    ``a``, ``b``: (n,), ``ab``: (d, n), all finite; ``moved``: (d, n), in which rows an input itself differs in A and B
+    (None: in all). None where the output does not vary. Raises ValueError with fewer than two rows.
     """
     if a.size < 2:
         raise ValueError("indices need two rows at least")
@@ -90,9 +98,13 @@ def of(
     first, total, deviation = _indices(sums.sum(0), len(ab))
     firsts, totals, _ = _indices(drawn, len(ab))
     ends = [0.5 - INDEX_LEVEL / 2, 0.5 + INDEX_LEVEL / 2]
+    rare = _act_rarely(a, ab, moved)
     found = []
-    for value, resampled in ((first, firsts), (total, totals)):
+    for known, resampled in ((first, firsts), (total, totals)):
         low, high = _interval(resampled, ends)
+        if rare.any():
+            low, high = np.where(rare, 0.0, np.minimum(low, 0.0)), np.where(rare, 1.0, high)
+        value = np.where(rare, np.clip(known, 0.0, 1.0), known)
         found.append(
             [Estimate(float(v), float(p), float(q)) for v, p, q in zip(value, low, high, strict=True)]
         )
@@ -112,6 +124,13 @@ def _resampled_groups(rows: int, seed: int, draws: int) -> tuple[NDArray[np.intp
 def varies(values: Array) -> bool:
     """Tell whether a number varies by more than optima are known to: standard deviation against the mean."""
     return bool(np.std(values) > FLAT_DEVIATION * abs(float(np.mean(values))))
+
+
+def _act_rarely(a: Array, ab: Array, moved: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Tell which inputs act in so few rows that these say nothing of their share."""
+    acts = np.count_nonzero(np.abs(ab - a) > FLAT_DEVIATION * np.abs(a), axis=1)
+    moves = np.full(len(ab), a.size) if moved is None else np.count_nonzero(moved, axis=1)
+    return np.asarray((acts < FEW_ROWS) & ((acts > 0) | (moves < FEW_ROWS)))
 
 
 def _interval(resampled: Array, ends: list[float]) -> tuple[Array, Array]:

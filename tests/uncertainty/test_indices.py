@@ -122,3 +122,23 @@ def test_a_number_that_does_not_vary_has_none(centre: float):
     assert indices.of(y[0], y[1], y[2:]) is None
     y[0, 17] += 1e-9 * centre
     assert indices.of(y[0], y[1], y[2:]) is None
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_what_acts_once_in_thousands_may_share_any_part(seed: int):
+    """A burst of 100 with probability 1e-4 has 92.6 % of the variance; in 1024 rows it may not be drawn at all."""
+    u = indices.matrices(1024, 2, seed)
+    burst, scale = np.where(u[..., 0] > 0.9999, 100.0, 1.0), 0.5 + u[..., 1]
+    y = burst * scale
+    found = indices.of(y[0], y[1], y[2:], moved=np.array([burst[0] != burst[1], scale[0] != scale[1]]))
+    assert found is not None
+    for (rare, other), (one, rest) in zip(found[:2], [(0.855, 0.074), (0.926, 0.145)], strict=True):
+        assert rare.low <= one <= rare.high
+        assert other.low <= rest <= other.high
+
+
+def test_what_is_drawn_in_all_rows_and_acts_in_none_has_no_share():
+    u = indices.matrices(256, 2, 1)
+    found = indices.of(u[0, :, 0], u[1, :, 0], u[2:, :, 0])
+    assert found is not None
+    assert found[1][1] == (0.0, 0.0, 0.0)
