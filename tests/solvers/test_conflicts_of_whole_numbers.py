@@ -41,3 +41,49 @@ def test_a_fraction_that_would_do_is_named_alone_and_in_a_sweep(name: str) -> No
     assert dict(told.rename(lambda label: label.removesuffix(".min"))) == pytest.approx(
         dict(alone.conflict), rel=1e-6
     )
+
+
+LISTED = {"x1": {"min": 1.85216, "max": 7.38791}, "x2": {"values": [2.95535, 4.68888]}}
+LEAST = (
+    "minimum(2.87426 * x2 + 4.28685 * p1**-0.5,"
+    " 0.530326 * 1.0911561 * x2**-1 + 9.32118 * p1**-1 + 0.211013 * x2**-1 * x1)"
+)
+CUBED = (
+    "maximum(4.67783 * x1**-0.5 + 0.11508 * x1**2.5 + 0.64,"
+    " 0.774 + 4.809 * x1**2 + 5.11688 * p1**1.5, 0.20762 * x1**3.5 * p1**0.5 + 0.267 * x1)"
+)
+GRIDS = {
+    "the nearest listed value of all cases": (
+        LISTED,
+        {"held": LEAST, "goal": "0.651608 * x1**4 * p1**2"},
+        {"held": {"min": 2.619, "max": 2.6542}},
+        [5.75615, 7.57961],
+    ),
+    "what divides is nobody's limit": (
+        {"x1": {"divides": "whole", "min": 1, "max": 12}},
+        {"held": CUBED, "goal": "held + 1.447 * x1 + 2.8 / x1 + 0.388947 * x1**2"},
+        {"held": {"min": 40.87665, "max": 40.87665}},
+        [2.57112, 4.5545],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_sweep_says_what_the_question_alone_says(name: str) -> None:
+    decide, define, limits, values = GRIDS[name]
+    scenario = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"flops": 1e9, "intensity": 4, "p1": values[0], "whole": 8},
+        "decide": decide,
+        "define": define | {"same": "whole"},
+        "objective": {"maximize": "goal"},
+        "limits": limits,
+    }
+    ds = dse.sweep(scenario | {"sweep": {"along": {"path": "p1", "values": values}}})
+    for k, value in enumerate(values):
+        alone = dse.solve(scenario | {"given": scenario["given"] | {"p1": value}})
+        told = ds["would_do"].isel(along=k).to_series().dropna()
+        assert dict(told.rename(lambda label: label.removesuffix(".min"))) == pytest.approx(
+            dict(alone.conflict), rel=1e-6
+        )

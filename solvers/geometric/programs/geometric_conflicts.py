@@ -82,8 +82,11 @@ def limit_names(problem: Problem) -> tuple[str, ...]:
 
 
 def _may_be_let_go(d: Decision) -> bool:
-    """Whether gaps of a number are somebody's limit: that what is counted is whole is not, a list of it is."""
-    return not d.count or (d.values is not None and d.menu is None)
+    """Whether gaps of a number are somebody's limit: that what is counted is whole is not, a list of it is.
+
+    Nor is a menu of what divides something.
+    """
+    return d.menu is None and (not d.count or d.values is not None)
 
 
 def whose(batch: Batch, names: tuple[str, ...]) -> Integers:
@@ -213,7 +216,7 @@ class Oracle:
         self._near, self._far = (_boxed(b, points) for b in (batch, batch.farther()))
         c = self._near[0]
         decided = {v.name: v.decision for v in batch.problem.variables}
-        self._counts = [i for i in c.allowed if decided[c.names[i]].count]
+        self._counts = [i for i in c.allowed if (d := decided[c.names[i]]).count or d.menu is not None]
         self._listed = {i: _may_be_let_go(decided[c.names[i]]) for i in self._counts}
         whole = {c.names[i] for i in c.allowed if _may_be_let_go(decided[c.names[i]])}
         self._whole = np.array([n in whole for n in names], dtype=bool)

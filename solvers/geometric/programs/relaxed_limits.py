@@ -141,7 +141,8 @@ def _of_rows(parts: Sequence[_Rows], name: str) -> Array:
         return _value_of_difference(parts, name)
     if any(key.name == name for key in keys):
         return conflicts.feasible_values(parts[0].question, keys, [name], factor, minded=True)[name]
-    return least(lambda rows: _nearest_value(rows, name), parts)
+    found = side_by_side.run([partial(_nearest_value, rows, name) for rows in parts])
+    return _nearest_of_cases(np.array(found), *_listed_ends(parts[0].question, name))
 
 
 def _value_of_difference(parts: Sequence[_Rows], name: str) -> Array:
@@ -234,8 +235,7 @@ def _nearest_value(rows: _Rows, name: str) -> Array:
     """
     own = rows.c.names.index(name)
     found = np.full(len(rows.c.logc), np.inf)
-    d = next(d for d in rows.question.decide if d.name == name)
-    low, high = (0.0, np.inf) if d.values is None else (d.values[0], d.values[-1])
+    low, high = _listed_ends(rows.question, name)
     for sign, ends in ((1.0, (low, high)), (1.0, (high, np.inf)), (-1.0, (0.0, low))):
         left = np.flatnonzero(np.isposinf(found))
         if not left.size or ends[0] == ends[1]:
@@ -245,6 +245,21 @@ def _nearest_value(rows: _Rows, name: str) -> Array:
         log, _ = _least_log_goal(rows, goal, left, own, name, any_value=True, within=ends)
         found[left] = np.where(np.isposinf(log), np.inf, np.exp(sign * log))
     return found
+
+
+def _listed_ends(question: Question, name: str) -> tuple[float, float]:
+    """The least and the greatest value that is listed of a variable."""
+    d = next(d for d in question.decide if d.name == name)
+    return (0.0, np.inf) if d.values is None else (d.values[0], d.values[-1])
+
+
+def _nearest_of_cases(found: Array, low: float, high: float) -> Array:
+    """Of the values (cases, points) that are nearest in each case the nearest of all, as ``_nearest_value`` prefers."""
+    with np.errstate(divide="ignore"):
+        beyond = np.select([found < low, found > high], [1.0 / found, found / max(high, 1e-300)], 0.0)
+    where = np.select([np.isposinf(found), found < low, found > high], [3, 2, 1], 0)
+    best = np.lexsort((beyond, where), axis=0)[0]
+    return np.asarray(np.take_along_axis(found, best[None], axis=0)[0])
 
 
 def _least_log_goal(
@@ -293,12 +308,11 @@ def _box(b: Batch, points: Indices, own: int, *, any_value: bool, within: tuple[
                 np.maximum(least, np.log(within[0])),
                 np.minimum(most, np.log(within[1])),
             )
-    if any_value and own in allowed:
+    if any_value and own in allowed and (d := b.problem.variables[own].decision).menu is None:
         # of what is counted any value is any whole number
-        if not b.problem.variables[own].decision.count:
+        allowed[own] = None
+        if not d.count:
             del allowed[own]
-        elif b.problem.variables[own].decision.menu is None:
-            allowed[own] = None
     if own in allowed:
         low[:, own], high[:, own] = allowed_ends(allowed[own], low[:, own], high[:, own])
     return low, high, allowed
