@@ -39,7 +39,8 @@ NARROWEST = 1e-5
 BEYOND_LIMIT = 1e-9
 """How far (in logs) beyond the limit that it needs a design is tried."""
 PROBE = 500
-CHANGE_NODES = 2500
+CHANGE_NODES, CALL_NODES = 2500, 10
+"""Nodes of all searches of an answer, and those that one search takes at least: it begins with programs of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Effort:
     def search(self, c: canon.Canonical, reached: branch.Reached | None = None) -> _Found:
         """Minimise, and take what it cost off the effort."""
         f = branch.closely(c, gap=1e-8, reached=reached, most=max(1, min(PROBE, self.left)))
-        self.left -= max(int(f.nodes[0]), 1)
+        self.left -= max(int(f.nodes[0]), CALL_NODES)
         return _Found(int(f.status[0]), None if np.isnan(f.y).any() else f.y[0], float(f.value[0]))
 
     def least(self, parts: Sequence[Problem], reached: branch.Reached | None = None) -> _Found:
@@ -195,6 +196,9 @@ class _Trials:
         low, (high, value) = 0.0, self._begins(others, 0.0, (reach, math.nan))
         seen = high < reach - RESOLVED
         for i in range(CHANGE_ROUNDS):
+            if self.effort.left <= 0:
+                self.effort.ended.add(self.key)
+                return None
             # what is followed back is the first change more often than not
             inside = low + (high - low) * np.arange(1, SEARCHES + 1) / (SEARCHES + 1) if i else np.zeros(0)
             at = sorted({*inside.tolist(), max(high - RESOLVED / 2, (low + high) / 2)})
@@ -229,6 +233,9 @@ class _Trials:
             if t < high
         ]
         for last in (False, False, True):
+            if self.effort.left <= 0:
+                # nothing of it is told
+                break
             closer = []
             for (other, at), (ahead, reached) in zip(spans, self._ahead(spans), strict=True):
                 first = next((i for i, a in enumerate(ahead) if a >= 0), at.size)
@@ -303,6 +310,8 @@ class _Trials:
             low[:, at] = high[:, at] = np.log(held)
             fixed = dataclasses.replace(c, low=low, high=high, allowed={}, tighter=None)
             found = branch.closely(fixed, gap=1e-8, most=PROBE)
+            # with their discrete values fixed most programs are convex, and take one node
+            self.effort.left -= int((found.nodes - 1).clip(0).sum())
             return np.stack([found.value, found.bound])
 
         return np.stack(side_by_side.run([partial(one, c) for c in cases]), axis=1)
