@@ -39,8 +39,10 @@ NARROWEST = 1e-5
 BEYOND_LIMIT = 1e-9
 """How far (in logs) beyond the limit that it needs a design is tried."""
 PROBE = 500
-CHANGE_NODES, CALL_NODES = 2500, 10
-"""Nodes of all searches of an answer, and those that one search takes at least: it begins with programs of its own."""
+CHANGE_NODES, CALL_NODES, HELD_NODES = 2500, 10, 100
+"""Nodes of all searches of an answer, and those that one search takes at least: it begins with programs of its own. So
+many nodes of held discrete values, which are searched together, count as one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,8 +312,7 @@ class _Trials:
             low[:, at] = high[:, at] = np.log(held)
             fixed = dataclasses.replace(c, low=low, high=high, allowed={}, tighter=None)
             found = branch.closely(fixed, gap=1e-8, most=PROBE)
-            # with their discrete values fixed most programs are convex, and take one node
-            self.effort.left -= int((found.nodes - 1).clip(0).sum())
+            self.effort.left -= int(found.nodes.sum()) // HELD_NODES
             return np.stack([found.value, found.bound])
 
         return np.stack(side_by_side.run([partial(one, c) for c in cases]), axis=1)
