@@ -39,9 +39,9 @@ NARROWEST = 1e-5
 BEYOND_LIMIT = 1e-9
 """How far (in logs) beyond the limit that it needs a design is tried."""
 PROBE = 500
-CHANGE_NODES, CALL_NODES, HELD_NODES = 2500, 10, 100
-"""Nodes of all searches of an answer, and those that one search takes at least: it begins with programs of its own. So
-many nodes of held discrete values, which are searched together, count as one.
+CHANGE_NODES, CALL_NODES, HELD_NODES = 2500, 10, 25_000
+"""Nodes of all searches of an answer, those that one search takes at least, as it begins with programs of its own, and
+nodes of programs whose discrete values are held, which are many at once.
 """
 
 
@@ -56,10 +56,19 @@ class _Found:
 
 @dataclass(slots=True)
 class Effort:
-    """Nodes that may still be spent on what is only nice to know; ``ended``: limits of which nothing is proved."""
+    """Nodes that may still be spent on what is only nice to know; ``ended``: limits of which nothing is proved.
+
+    ``held``: those of programs whose discrete values are held.
+    """
 
     left: int = CHANGE_NODES
+    held: int = HELD_NODES
     ended: set[RowKey] = dataclasses.field(default_factory=set)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be spent."""
+        return self.left <= 0 or self.held <= 0
 
     def search(self, c: canon.Canonical, reached: branch.Reached | None = None) -> _Found:
         """Minimise, and take what it cost off the effort."""
@@ -84,7 +93,7 @@ def next_change(
 
     None where none ever is, or where finding out would take more than the effort left: ``effort.ended`` has it then.
     """
-    if effort.left <= 0 or key.name == "halvings" or state.bound <= 0:
+    if effort.over or key.name == "halvings" or state.bound <= 0:
         effort.ended.add(key)
         return None
     reached = branch.Reached(0.0)
@@ -198,7 +207,7 @@ class _Trials:
         low, (high, value) = 0.0, self._begins(others, 0.0, (reach, math.nan))
         seen = high < reach - RESOLVED
         for i in range(CHANGE_ROUNDS):
-            if self.effort.left <= 0:
+            if self.effort.over:
                 self.effort.ended.add(self.key)
                 return None
             # what is followed back is the first change more often than not
@@ -206,7 +215,7 @@ class _Trials:
             at = sorted({*inside.tolist(), max(high - RESOLVED / 2, (low + high) / 2)})
             found = self._beaten(at)
             better = next((i for i, f in enumerate(found) if f.y is not None), len(at))
-            if self.effort.left <= 0 or any(f.status == branch.FAILED for f in found[:better]):
+            if self.effort.over or any(f.status == branch.FAILED for f in found[:better]):
                 self.effort.ended.add(self.key)
                 return None
             low = at[better - 1] if better else low
@@ -235,7 +244,7 @@ class _Trials:
             if t < high
         ]
         for last in (False, False, True):
-            if self.effort.left <= 0:
+            if self.effort.over:
                 # nothing of it is told
                 break
             closer = []
@@ -312,7 +321,7 @@ class _Trials:
             low[:, at] = high[:, at] = np.log(held)
             fixed = dataclasses.replace(c, low=low, high=high, allowed={}, tighter=None)
             found = branch.closely(fixed, gap=1e-8, most=PROBE)
-            self.effort.left -= int(found.nodes.sum()) // HELD_NODES
+            self.effort.held -= int(found.nodes.sum())
             return np.stack([found.value, found.bound])
 
         return np.stack(side_by_side.run([partial(one, c) for c in cases]), axis=1)
