@@ -18,8 +18,12 @@ from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
 from solvers.nonlinear.search import FEASIBLE_BOXES, minimise
 from solvers.outcome import INFEASIBLE
 
-SCATTERED = 64
-"""Designs that are tried in each box before it is searched."""
+SCATTERED, AT_ENDS = 96, 32
+"""Designs that are tried in each box before it is searched, and how many of them may have numbers at ends of the box.
+
+Of boxes as wide as a search may go next to none of the others is near both the least of one number and the most of
+another, where limits are often met.
+"""
 
 
 def feasible(question: Question, where: Space, designs: Array | None = None) -> Codes:
@@ -57,8 +61,10 @@ def at_once(question: Question, where: Space, designs: Array | None = None) -> C
     left = np.repeat(np.flatnonzero(codes == NOT_KNOWN), SCATTERED)
     if left.size:
         own = where.at(left)
-        u = np.tile(np.random.default_rng(0).random((SCATTERED, n)), (left.size // SCATTERED, 1))
-        scattered = own.spread(own.low, own.high, u)
+        u = np.random.default_rng(0).random((SCATTERED, n))
+        # a third of the numbers at each end
+        u[-AT_ENDS:] = np.clip(3.0 * u[-AT_ENDS:] - 1.0, 0.0, 1.0)
+        scattered = own.spread(own.low, own.high, np.tile(u, (left.size // SCATTERED, 1)))
         worst, _ = boxes.measured(at(question, left), own.point(scattered))
         met = worst <= 1.0 + HOLDS
         codes[left[met]] = CAN_HOLD

@@ -82,7 +82,8 @@ def _link_of_prefix(g: Any, prefix: str) -> Link:
 
 def shared(amount: Any, processors: Any) -> Any:
     """Return what a processor sends of an amount in a reduce-scatter or an all-gather, (t - 1)/t of it."""
-    return amount * (1.0 - 1.0 / processors)
+    # less than none only by rounding: of 1 - 1/t, times an amount without end, that would be anything
+    return amount * ((processors - 1.0) / processors)
 
 
 def halving_gather(amount: Any, processors: Any, over: Link) -> Any:
