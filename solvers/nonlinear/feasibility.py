@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,9 +17,11 @@ from solvers import beyond, boxes
 from solvers.boxes import Space
 from solvers.many_points import effort
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
-from solvers.nonlinear.search import FEASIBLE_BOXES, minimise
+from solvers.nonlinear.search import FEASIBLE_BOXES, Boxes, minimise
 from solvers.outcome import INFEASIBLE
 
+MOST_ENTRIES = 128
+"""Combinations of listed values that have a box each from the beginning."""
 SCATTERED, AT_ENDS = 96, 32
 """Designs that are tried in each box before it is searched, and how many of them may have numbers at ends of the box.
 
@@ -41,12 +45,29 @@ def feasible(question: Question, where: Space, designs: Array | None = None) -> 
             designs[there] = near
     left = np.flatnonzero(codes == NOT_KNOWN)
     if left.size:
-        found = minimise(at(question, left), where.at(left), FEASIBLE_BOXES)
+        found = minimise(at(question, left), where.at(left), FEASIBLE_BOXES, _by_entries(where.at(left)))
         effort.spend(float(found.work.sum()) * effort.BOX_SECONDS)
         if designs is not None:
             designs[left] = found.x
         codes[left] = np.select([found.met, found.status == INFEASIBLE], [CAN_HOLD, CANNOT_HOLD], NOT_KNOWN)
     return codes
+
+
+def _by_entries(where: Space) -> Boxes | None:
+    """A box for each combination of listed values, where these are few; None elsewhere.
+
+    All of a box has to be refuted: numbers that go far would be halved again and again before a short list is.
+    """
+    listed = {j: values for j, values in enumerate(where.values) if values is not None}
+    if not listed or math.prod(map(len, listed.values())) > MOST_ENTRIES:
+        return None
+    entries = np.array(list(itertools.product(*listed.values())))
+    point = np.repeat(np.arange(len(where.low)), len(entries))
+    low, high = where.low[point], where.high[point]
+    own = np.tile(entries, (len(where.low), 1))
+    there = ((low[:, [*listed]] <= own) & (own <= high[:, [*listed]])).all(axis=1)
+    low[:, [*listed]] = high[:, [*listed]] = own
+    return Boxes(point, low, high, np.zeros(point.size), np.ones_like(low)).take(there)
 
 
 def at_once(question: Question, where: Space, designs: Array | None = None) -> Codes:

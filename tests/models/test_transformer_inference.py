@@ -239,3 +239,38 @@ def test_links_within_a_node_are_enough() -> None:
     found = at("l4-bf16", **plan, **{f"machine.{n}": v for n, v in apart.items()})
     alone = at("l4-bf16", **plan)
     assert found["decode_time"] - alone["decode_time"] == pytest.approx(32 * 2 * 2 * 1e-3, rel=1e-9)
+
+
+def test_deadlines_that_no_plan_meets_are_explained_at_all_points_together() -> None:
+    """Numbers that go as far as floats were halved before a list of four: 0.7 s a point, and no proof at some."""
+    asked: dict[str, Any] = {
+        "model": MODEL,
+        "machine": "h100-sxm-bf16",
+        "given": {n: v for n, v in L8.items() if n != "gated"}
+        | {"gated": "on", "prompt": 500, "output": 100},
+        "decide": {
+            "batch": {"values": [1, 2, 4, 8, 16, 32, 64, 128, 256]},
+            "tensor_parallel": {"values": [1, 2, 4, 8]},
+            "replicas": {"max": 200},
+        },
+        "objective": {"minimize": "devices"},
+        "limits": {"latency": {"max": "2 s"}},
+    }
+    swept = {
+        "rate": {"path": "request_rate", "values": [1, 30, 1000]},
+        "deadline": {"path": "limits.latency.max", "values": [0.3, 0.349, 0.4, 2]},
+    }
+    ds = dse.sweep(asked | {"sweep": swept})
+    assert ds.attrs["left_over"] == "{}"
+    for i, rate in enumerate(swept["rate"]["values"]):
+        for k, most in enumerate(swept["deadline"]["values"]):
+            given, limits = asked["given"] | {"request_rate": rate}, {"latency": {"max": most}}
+            alone = dse.solve(asked | {"given": given, "limits": limits})
+            point = ds.isel(rate=i, deadline=k)
+            told = point["would_do"].to_series().dropna()
+            assert dict(told.rename(lambda label: label.removesuffix(".min"))) == pytest.approx(
+                {n: v for n, v in alone.conflict.items() if n in alone.conflicts[0]}
+                if alone.conflicts
+                else {},
+                rel=1e-6,
+            )
