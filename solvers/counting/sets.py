@@ -351,7 +351,8 @@ def _bounds_of(c: Counts, x: _Programs) -> tuple[Array, Array]:
     size = (np.maximum(found.y, 0.0) * np.abs(rows[:, :, -1])).sum(axis=1)
     lost = np.where(none, missed / np.where(size > 0.0, size, 1.0), 0.0)
     if under is not None:
-        bound = np.where(under[:, :-1].any(axis=1), -np.inf, bound / under[:, -1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = np.where(under[:, :-1].any(axis=1), -np.inf, bound / under[:, -1])
     return np.select([found.end == OPTIMAL, none], [bound, np.inf], -np.inf), lost
 
 

@@ -313,13 +313,16 @@ def merged(every: Sequence[Sequence[str]]) -> tuple[str, ...]:
 def loosest(name: str, found: Sequence[tuple[Question, Array]]) -> Array:
     """Of the feasible values under several choices the one for which the limit has to give the least.
 
-    NaN where one of them is not known. Each with the question at the points of the values.
+    NaN where one of them is not known. Each with the question at the points of the values, whose limit may be looser
+    than that of the points for which it is asked: of values that it allows the one farthest inside.
     """
+    least_end, most_end = evaluation.bounds(found[0][0]).get(name, (None, None))
+    inwards = -1.0 if least_end is not None and most_end is None else 1.0
     best, least = (np.full_like(found[0][1], np.inf) for _ in range(2))
     unknown = np.isnan([v for _, v in found]).any(0)
     for question, values in found:
         given = np.where(np.isfinite(values), relaxation_factor(question, name, values), np.inf)
-        better = (given < least) | ((given == least) & (values < best))
+        better = (given < least) | ((given == least) & (inwards * values < inwards * best))
         best, least = np.where(better, values, best), np.where(better, given, least)
     return np.where(unknown, np.nan, best)
 

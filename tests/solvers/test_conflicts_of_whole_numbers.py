@@ -87,3 +87,32 @@ def test_a_sweep_says_what_the_question_alone_says(name: str) -> None:
         assert dict(told.rename(lambda label: label.removesuffix(".min"))) == pytest.approx(
             dict(alone.conflict), rel=1e-6
         )
+
+
+def test_of_two_chips_the_one_that_nearly_meets_a_limit_says_what_would_do() -> None:
+    """The value was asked for once, at a bound that both chips meet, and the worse of the two was told."""
+    cards = [("of 4", 4, 13.6, 0.052), ("of 16", 16, 18.4, 0.058)]
+    scenario = {
+        "model": "sockets",
+        "given": {
+            "supply_efficiency": 0.92,
+            "power_step": "1 kW",
+            "levels": [
+                {"name": "low", "frequency": 0.6, "voltage": 0.8},
+                {"name": "least", "frequency": 0.4, "voltage": 0.7},
+            ],
+            "cards": [{"name": n, "sockets": k, "cost": c, "power": w} for n, k, c, w in cards],
+        },
+        "decide": {"machine.socket": {"values": ["tms320c5515", "at91sam9m10"]}},
+        "objective": {"maximize": "throughput"},
+        "limits": {"efficiency": {"min": 7.6e9}, "power": {"max": "5 kW"}},
+    }
+    axes = {
+        "e": {"path": "limits.efficiency.min", "values": [3e9, 3.6e9, 4.3e9, 4.9e9, 7.6e9]},
+        "p": {"path": "limits.power.max", "values": [2e4, 3.6e3, 5e3]},
+    }
+    ds = dse.sweep(scenario | {"sweep": axes})
+    alone = dse.solve(scenario)
+    assert ds["would_do"].sel(limit="efficiency").isel(e=-1).values == pytest.approx(
+        alone.conflict["efficiency"], rel=1e-6
+    )
