@@ -59,6 +59,15 @@ GRIDS = {
         {"held": {"min": 2.619, "max": 2.6542}},
         [5.75615, 7.57961],
     ),
+    "the least value between those listed of all cases": (
+        {"x1": {"values": [1, 2, 3, 4]}, "y": {"min": 1, "max": 2}},
+        {
+            "held": "p1 * minimum(maximum(2.6 * y / x1, x1 / 2.8), maximum(2.3 * y / x1, x1 / 2.4))",
+            "goal": "x1 * y",
+        },
+        {"held": {"max": 1}},
+        [1.0, 1.01],
+    ),
     "what divides is nobody's limit": (
         {"x1": {"divides": "whole", "min": 1, "max": 12}},
         {"held": CUBED, "goal": "held + 1.447 * x1 + 2.8 / x1 + 0.388947 * x1**2"},

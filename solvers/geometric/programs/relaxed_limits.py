@@ -254,12 +254,16 @@ def _listed_ends(question: Question, name: str) -> tuple[float, float]:
 
 
 def _nearest_of_cases(found: Array, low: float, high: float) -> Array:
-    """Of the values (cases, points) that are nearest in each case the nearest of all, as ``_nearest_value`` prefers."""
+    """Of the values (cases, points) that are nearest in each case the nearest of all, as ``_nearest_value`` prefers.
+
+    NaN where that of a case is not known.
+    """
     with np.errstate(divide="ignore"):
-        beyond = np.select([found < low, found > high], [1.0 / found, found / max(high, 1e-300)], 0.0)
+        beyond = np.where(found < low, 1.0 / found, found)
     where = np.select([np.isposinf(found), found < low, found > high], [3, 2, 1], 0)
     best = np.lexsort((beyond, where), axis=0)[0]
-    return np.asarray(np.take_along_axis(found, best[None], axis=0)[0])
+    nearest = np.take_along_axis(found, best[None], axis=0)[0]
+    return np.where(np.isnan(found).any(axis=0), np.nan, nearest)
 
 
 def _least_log_goal(
