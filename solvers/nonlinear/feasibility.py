@@ -65,7 +65,8 @@ def _by_entries(where: Space) -> Boxes | None:
     point = np.repeat(np.arange(len(where.low)), len(entries))
     low, high = where.low[point], where.high[point]
     own = np.tile(entries, (len(where.low), 1))
-    there = ((low[:, [*listed]] <= own) & (own <= high[:, [*listed]])).all(axis=1)
+    inner_low, inner_high = where.at(point).snap(low, high)
+    there = ((inner_low[:, [*listed]] <= own) & (own <= inner_high[:, [*listed]])).all(axis=1)
     low[:, [*listed]] = high[:, [*listed]] = own
     return Boxes(point, low, high, np.zeros(point.size), np.ones_like(low)).take(there)
 
