@@ -104,8 +104,8 @@ def with_mean_value_form(e: Enclosure) -> Enclosure:
         high = np.exp(np.log(p.centre_high) + up.sum(1) + pad)
         if negative.any():
             low, high = (np.where(negative, -1.0 / end, end) for end in (low, high))
-    # logarithms speak of positive quantities only
-    known = (p.low > 0) & (p.centre_low > 0)
+    # logarithms speak of positive quantities only, -1 over next to nothing of no number
+    known = (p.low > 0) & (p.centre_low > 0) & np.isfinite(p.centre_low)
     low = np.where(known & ~np.isnan(low), np.maximum(e.low, low), e.low)
     high = np.where(known & ~np.isnan(high), np.minimum(e.high, high), e.high)
     return replace(e, low=low, high=high, down=down)

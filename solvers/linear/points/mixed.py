@@ -89,7 +89,7 @@ def solved(
     unsure = np.zeros(count, dtype=bool)
     waiting = _Nodes(np.arange(count), low, high, np.full(count, -np.inf))
     # where rows leave no whole number between two ends there is no design, and no program to be solved
-    waiting = waiting.take((low <= high).all(axis=1))
+    waiting = waiting.take((low <= high)[:, integer].all(axis=1))
     while waiting.point.size:
         now, waiting = _most_promising(waiting, taken)
         p = now.point

@@ -79,12 +79,12 @@ def of_certain_limits(wanted: Wanted) -> bool:
     worlds = wanted.worlds
     if wanted.chances or worlds.caps or divided.shape(worlds.every) or not worlds.nominal.decide:
         return False
-    where = boxes.space(worlds.nominal)
-    x = dict(zip(where.names, enclosures.centres(where.low, where.high), strict=True))
     try:
+        where = boxes.space(worlds.nominal)
+        x = dict(zip(where.names, enclosures.centres(where.low, where.high), strict=True))
         with np.errstate(all="ignore"):
             rows = evaluation.ratios(worlds.every, x, evaluation.metrics(worlds.every, x))
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, CannotTake, ValueError):
         return False
     return all(np.ndim(value) == 0 for value in rows.values())
 
