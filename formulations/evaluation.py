@@ -298,7 +298,11 @@ def box(question: Question, name: str) -> Box:
 
 
 def divided_low(question: Question, d: Decision) -> float | None:
-    """The least that a whole number may be where it need not be whole; None where that is nobody's to let go."""
+    """The least that a whole number may be where it need not be whole, an end that only a search has.
+
+    None where its domain ends it as well, and where that it is whole is nobody's to let go.
+    """
     if not d.integer or d.count or d.values is not None:
         return None
-    return box(without(question, [d.name]), d.name).low
+    free = box(without(question, [d.name]), d.name)
+    return free.low if free.searched[0] else None
