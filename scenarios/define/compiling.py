@@ -93,7 +93,7 @@ def _powered(base: Expression, exponent: Expression, lift: Lift) -> Run:
             return lambda at: of(at) ** fixed
         to = compiled(exponent, lift)
         return lambda at: arithmetic.power(of(at), to(at))
-    signs, runs = _terms(base, lift)
+    signs, runs = _parts_of_sum(base, lift)
     nothing = _no_size(None, lift)
 
     def run(at: Mapping[str, Any]) -> Any:
@@ -129,12 +129,12 @@ def size_of_terms(tree: Expression, unit: str | None, lift: Lift) -> Run:
 
     ``unit``: of the sum; None where it is not known.
     """
-    _, runs = _terms(tree, lift)
+    _, runs = _parts_of_sum(tree, lift)
     nothing = _no_size(unit, lift)
     return lambda at: _size_of_values([part(at) for part in runs], nothing)
 
 
-def _terms(tree: Expression, lift: Lift) -> tuple[list[str], list[Run]]:
+def _parts_of_sum(tree: Expression, lift: Lift) -> tuple[list[str], list[Run]]:
     """Return the parts of a sum with their signs; what is no sum is its only part."""
     sums = tree.parts if isinstance(tree, Chain) and tree.parts[0][0] == "+" else (("+", tree),)
     return [sign for sign, _ in sums], [compiled(x, lift) for _, x in sums]
