@@ -19,6 +19,8 @@ from results.export.spilling import Spilling
 from results.stores import store
 from results.stores.store import StoreError
 
+NO_CODE_IS_KEPT = "import sys\nsys.dont_write_bytecode = True\n"
+"""Else what is imported where files may not grow is kept cut off, and no other process can import it any more."""
 pytestmark = pytest.mark.usefixtures("warnings_are_errors")
 
 
@@ -85,7 +87,7 @@ def test_a_file_size_limit_is_reported(tmp_path: Path, question: object, make_ax
     axis = make_axis("deadline", "limits.time.max", "s", "t", tuple(map(float, range(500))))
     other = make_axis("bodies", "bodies", "", "n", tuple(map(float, range(100))))
     plan = dataset.layout(make_grid((axis, other), question))
-    limited = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
+    limited = f"{NO_CODE_IS_KEPT}import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
     body = textwrap.indent(textwrap.dedent(WRITER), "    ").replace("PATH", repr(str(tmp_path / "s.zarr")))
     process = start(
         f"{limited}try:\n{body}\nexcept Exception as problem:\n    print(type(problem).__name__, problem)",
@@ -116,7 +118,7 @@ def test_a_netcdf_file_that_does_not_fit_ends_in_one_line_and_leaves_nothing(
         print(problem)
     """
     ended = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), str(lazy)],
+        [sys.executable, "-c", NO_CODE_IS_KEPT + textwrap.dedent(program), str(lazy)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
