@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-import results.stores.chunks
 import results.stores.identities
 import results.stores.store
 import scenarios
@@ -40,7 +39,7 @@ def before(path: str, scenario: Scenario, at: Ready) -> Before | None:
         return None
     stored = results.stores.store.identity(path)
     mine = targets.identity(scenario, at)
-    chunks = results.stores.chunks.chunk_shape(at.plan.shape, at.kind, at.plan.width, at.work)
+    chunks = tuple(stored[results.stores.store.CHUNKS])
     complete = results.stores.identities.complete(mine, at.plan, chunks)
     if not any(results.stores.identities.differences(complete, stored)):
         return None

@@ -151,6 +151,25 @@ def identity(document: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def cut(where: Folder, axes: int) -> tuple[int, ...] | None:
+    """Return how the store at a place is cut, by whatever in it says so; None: nothing does, for so many axes.
+
+    An earlier run may have cut it otherwise than this one would: it knew more or less of what a point costs.
+    """
+    with explained(where, "read"):
+        for name in (ROOT, COPY):
+            about = _document(where, name)[0].get(ATTRIBUTES, {})
+            if about.get("format") == FORMAT and not expected.odd(about, expected.STORE):
+                told = [json.loads(about[IDENTITY])["chunks"]]
+                break
+        else:
+            told = [note.get("chunks") for note in markers.notes(where).values()] if ours(where) else []
+    for sides in told:
+        if isinstance(sides, list) and len(sides) == axes and all(type(n) is int and n > 0 for n in sides):
+            return tuple(sides)
+    return None
+
+
 def damage(where: Folder, document: Mapping[str, Any]) -> dict[str, str]:
     """Say which metadata are not what was written, by file; nothing is known of stores of older versions."""
     files = seals.recorded(document)

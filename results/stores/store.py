@@ -90,18 +90,18 @@ def create(
 ) -> tuple[int, ...]:
     """Create an empty store, or accept the one that is there if it belongs to the same question.
 
-    ``identity``: what makes a sweep this sweep (say scenario hash and dse version), JSON values by name; grid and
-    chunks are added here. ``kind``, ``work``: see ``chunk_shape``. Damaged metadata of a store of the same question
-    are written anew. Returns the chunk shape. Raises StoreError for a store of another identity (naming what differs),
-    for a place that holds something else (which is never touched), and for a target that is read-only or full.
+    ``identity``: what makes a sweep this sweep (say scenario hash and dse version), JSON values by name; the grid is
+    added here. ``kind``, ``work``: of a new store, see ``chunk_shape``; one that is there keeps its chunks. Damaged
+    metadata of a store of the same question are written anew. Returns the chunk shape. Raises StoreError for a store of
+    another identity, for a place that holds something else (which is never touched), and where nothing can be written.
     """
     where = folder(place)
     chunks = chunk_shape(plan.shape, kind, plan.width, work)
-    mine = identities.complete(identity, plan, chunks)
     if not exists(place):
         with explained(where, "create"):
-            where.create(roots.new(plan, mine, chunks))
-    sound = False
+            where.create(roots.new(plan, identities.complete(identity, plan, chunks), chunks))
+    chunks = roots.cut(where, len(chunks)) or chunks
+    mine, sound = identities.complete(identity, plan, chunks), False
     try:
         document = roots.root(where)
         theirs = roots.identity(document)

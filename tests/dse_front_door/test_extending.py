@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,25 @@ def same(one: xr.Dataset, other: xr.Dataset) -> None:
     """All numbers are the same to the bit, the time that they took included."""
     for name in one.data_vars:
         np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
+
+
+@pytest.mark.parametrize("extend", [False, True])
+def test_a_store_that_an_earlier_run_cut_otherwise_is_continued_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solved: list[int], *, extend: bool
+):
+    """How much work a point is thought to be is not part of what a sweep is."""
+    store = tmp_path / "s.zarr"
+    with monkeypatch.context() as patch:
+        patch.setattr(results.stores.chunks, "CHUNK_SECONDS", 1e-9)
+        before = swept(SMALL, store)
+    chunks = results.stores.store.chunks_of(store)
+    assert chunks != tuple(before.sizes.values())
+    results.stores.store.forget(store, (0, 0))
+    solved.clear()
+    again = swept(SMALL, store, extend=extend)
+    assert solved == [math.prod(chunks)]
+    assert results.stores.store.chunks_of(store) == chunks
+    same(before.drop_vars("seconds"), again.drop_vars("seconds"))
 
 
 def test_values_between_and_beyond_those_that_are_there(tmp_path: Path, solved: list[int]):

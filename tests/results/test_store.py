@@ -103,6 +103,23 @@ def test_another_identity_is_refused_and_the_difference_named(path: Path, plan: 
     assert len(store.done(path)) == 1
 
 
+@pytest.mark.parametrize("lost", [(), ("zarr.json",), ("zarr.json", "chunks_done/root.copy")])
+def test_a_store_is_continued_with_its_own_chunks(
+    path: Path, plan: Layout, arrays_of: Fill, tmp_path: Path, lost: tuple[str, ...]
+):
+    """A run that thinks points dearer, or cheaper, cuts a new store otherwise, not one that is there."""
+    (index, region), *_ = chunk_slices(plan.shape, chunks := store.create(path, plan, IDENTITY, work=1.0))
+    assert chunks != store.create(tmp_path / "new.zarr", plan, IDENTITY)
+    store.write_chunk(path, index, arrays_of(region))
+    for name in lost:
+        (path / name).unlink()
+    fill(path, plan, arrays_of)
+    assert store.chunks_of(path) == chunks
+    assert store.verify(path) == {}
+    fill(tmp_path / "at_once.zarr", plan, arrays_of)
+    xr.testing.assert_equal(store.open(path).load(), store.open(tmp_path / "at_once.zarr").load())
+
+
 def test_another_grid_is_refused(path: Path, plan: Layout, grid: object, make_axis: type, make_grid: type):
     store.create(path, plan, IDENTITY)
     longer = make_axis("deadline", "limits.time.max", "s", "longest time", (1.0, 2.0, 3.0))

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CODE = """
 
 import numpy as np
@@ -55,3 +57,36 @@ def test_where_nothing_can_be_locked_it_is_compiled_all_the_same(tmp_path: Path)
         [sys.executable, str(script)], capture_output=True, text=True, env=surroundings, check=True
     )
     assert found.stdout.split()[0] == "6.0"
+
+
+RAISES_ONCE = """
+import numba.core.codegen as codegen
+
+library = codegen.CPUCodeLibrary
+usual = library._object_compiled_hook.__func__
+raised = []
+
+def hook(cls, module, code):
+    if not raised:
+        raised.append(module)
+        raise {what}
+    return usual(cls, module, code)
+
+library._object_compiled_hook = classmethod(hook)
+"""
+
+
+@pytest.mark.parametrize("what", ["KeyboardInterrupt", "MemoryError"])
+def test_what_is_raised_within_the_compiler_is_not_lost(what: str, tmp_path: Path) -> None:
+    """Ctrl-C ends the program, though ctypes swallows it; after anything else the code is there all the same."""
+    script = tmp_path / "small.py"
+    script.write_text(RAISES_ONCE.format(what=what) + CODE)
+    surroundings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": str(Path.cwd())}
+    found = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=surroundings, check=False
+    )
+    last = found.stderr.strip().splitlines()[-1]
+    if what == "KeyboardInterrupt":
+        assert (found.returncode != 0, found.stdout, last) == (True, "", what)
+    else:
+        assert (found.returncode, found.stdout.split()[0]) == (0, "6.0"), found.stderr

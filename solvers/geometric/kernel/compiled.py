@@ -70,9 +70,38 @@ def kept(function: F, **how: Any) -> F:
         made: Any = numba.njit(cache=True, error_model="numpy", **how)(function)
     except RuntimeError:  # nowhere to keep it
         made = numba.njit(error_model="numpy", **how)(function)
+        made.compile = partial(_nothing_lost, made.compile)
     else:
-        made.compile = partial(_one_at_a_time, made.compile, Path(made.stats.cache_path))
+        alone = partial(_nothing_lost, made.compile)
+        made.compile = partial(_one_at_a_time, alone, Path(made.stats.cache_path))
     return cast("F", made)
+
+
+def _nothing_lost(compile_now: Callable[[Any], Any], signature: Any) -> Any:
+    """Compile, and raise the Ctrl-C that came while LLVM called back, where ctypes would only print it.
+
+    The code of which an exception was lost so may not be at hand to be kept: it is asked for once more.
+    """
+    lost: list[BaseException] = []
+    usual = sys.unraisablehook
+
+    def keep(told: Any) -> None:
+        lost.append(told.exc_value)
+        if isinstance(told.exc_value, Exception):
+            usual(told)
+
+    sys.unraisablehook = keep
+    try:
+        return compile_now(signature)
+    except Exception:
+        if not lost:
+            raise
+    finally:
+        sys.unraisablehook = usual
+        for problem in lost:
+            if not isinstance(problem, Exception):
+                raise problem
+    return compile_now(signature)
 
 
 def _one_at_a_time(compile_now: Callable[[Any], Any], folder: Path, signature: Any) -> Any:
