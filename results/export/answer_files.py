@@ -90,6 +90,7 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         fresh=None if record.get("fresh") is None else fresh.read(record["fresh"]),
         next_best=None if record.get("next_best") is None else _next_best(record["next_best"]),
         measures={n: _checked_text(v) for n, v in record.get("measures", {}).items()},
+        not_worst=tuple(map(_checked_text, record.get("not_worst", ()))),
     )
 
 

@@ -70,6 +70,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
             "spread": {name: list(ends) for name, ends in solution.spread.items()},
             "fresh": None if solution.fresh is None else solution.fresh.told(),
             **({"measures": dict(solution.measures)} if solution.measures else {}),
+            **({"not_worst": list(solution.not_worst)} if solution.not_worst else {}),
         }
     return {name: plain(value) for name, value in found.items()}
 

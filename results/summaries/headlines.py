@@ -40,7 +40,9 @@ def of_solution(solution: Facts) -> str:
     own = {n: v for n, v in solution.variables.items() if n not in solution.index}
     decided = [f"{axes.words(n)} {words.metric(solution, n, v)}" for n, v in own.items()]
     with_ = f", with {', '.join(decided)}" if 0 < len(decided) <= MOST_IN_SENTENCE else ""
-    sure = {Status.OPTIMAL: " (proved optimal)", Status.FEASIBLE: " (not proved optimal)"}
+    doubtful = " and ".join(words.doubtful_limits(solution))
+    open_ = f"{doubtful} not proved to hold in the whole box" if doubtful else "not proved optimal"
+    sure = {Status.OPTIMAL: " (proved optimal)", Status.FEASIBLE: f" ({open_})"}
     return f"{told[0].upper()}{told[1:]}{with_}{sure.get(solution.status, '')}."
 
 

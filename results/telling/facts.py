@@ -131,6 +131,7 @@ class Facts(ByValue):
     are a measure of another one, which measure ("mean of energy"). ``bytes_per_word``: by name, for amounts of words
     that were asked for in bytes and are shown in bytes (see ``results.telling.sizes``). ``sampling``: which samples
     were drawn, and why.
+    ``not_worst``: the limits, objectives and metrics not proved to be worst in the cases of a box that were tried.
     ``next_best``: if every design was tried, the best one worse than this; None if there is none, or none known.
     """
 
@@ -174,6 +175,7 @@ class Facts(ByValue):
     worlds: int = 0
     world: str = ""
     spread: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    not_worst: tuple[str, ...] = ()
     fresh: Fresh | None = None
     next_best: NextBest | None = None
     measures: Mapping[str, str] = field(default_factory=dict)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 
 from dse.quantities import long_time, show, shown_unit
-from dse.system.nouns import several
+from dse.system.nouns import plural, several
 from results.telling import division
 from results.telling.facts import Facts, LimitState, NextBest, Status
 from results.telling.limits import base_name
@@ -24,14 +24,40 @@ def status(solution: Facts) -> str:
     """Say in words what the status promises."""
     words = {
         Status.OPTIMAL: "optimal" + _within(solution.gap),
-        Status.FEASIBLE: "feasible: all limits hold"
-        + ("; optimality is not proved" if solution.objective_name else ""),
+        Status.FEASIBLE: f"feasible: {_held_and_not_proved(solution)}",
         Status.INFEASIBLE: "infeasible: no design satisfies all limits",
         Status.UNBOUNDED: "unbounded: the objective keeps improving, no design is the best",
         Status.EVALUATED: "evaluated: nothing was left to decide",
         Status.ERROR: "error: no answer",
     }
     return words[solution.status]
+
+
+def _held_and_not_proved(solution: Facts) -> str:
+    """Say where all limits hold, and what is not proved: of a worst case that is seldom the optimality."""
+    limits, goal, told = doubtful_limits(solution), solution.objective_name, ["all limits hold"]
+    if limits:
+        told[0] += f" in the {plural(solution.worlds, solution.world or 'case')} tried"
+        verb = "holds" if len(limits) == 1 else "hold"
+        told.append(f"that {' and '.join(limits)} {verb} in the whole box is not proved")
+    others = [n for n in solution.not_worst if n not in limits and n != goal]
+    told += [f"the worst {n} in the box is not proved" for n in others]
+    if goal and not _only_the_box_is_open(solution):
+        told.append("optimality is not proved")
+    return "; ".join(told)
+
+
+def doubtful_limits(solution: Facts) -> list[str]:
+    """Return the limits of which it is not proved that they hold in the whole box of uncertain numbers."""
+    return [n for n in solution.not_worst if n in solution.limits or f"{n}.min" in solution.limits]
+
+
+def _only_the_box_is_open(solution: Facts) -> bool:
+    """Tell whether the bound is the objective, as written, and only what is worst in the box is not proved."""
+    if not solution.not_worst or solution.objective_name in solution.not_worst:
+        return False
+    ends = solution.objective, solution.bound
+    return None not in ends and value(ends[0] or 0.0, "") == value(ends[1] or 0.0, "")
 
 
 def _within(gap: float | None) -> str:

@@ -12,9 +12,14 @@ import pytest
 
 import dse
 from formulations.uncertainty.worlds import Judged, judged, of_values
+from results.export import answer_files
+from results.export.jsonable import to_json
 from results.solution import Status
+from results.summaries import headlines
+from results.telling import words
 from scenarios.questions import question
 from scenarios.uncertainty.drawing import box
+from solvers.robust.boxes import robust_box
 
 CARD: dict[str, Any] = {
     "model": "roofline",
@@ -170,3 +175,27 @@ def test_what_is_positive_in_the_whole_box_is_proved_not_to_be_negative() -> Non
     _, found, every = worst_of("nbody_voltage_by_the_alpha_power_law", uncertain, ends, 41)
     assert every["time"].max() <= 0.2 * (1 + 1e-8)
     assert every["energy"].max() == pytest.approx(found.objective, rel=1e-6)
+
+
+def test_a_limit_that_is_not_proved_in_the_whole_box_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound was the objective, and the status said that optimality is not proved: it was a limit that was not."""
+    real, at_vertices = robust_box._asked_of_adversary, robust_box._at_vertices
+
+    def nothing_of_energy(asked: Any) -> Any:
+        return None if asked.objectives[0].name == "energy" else real(asked)
+
+    def none_known(asked: Any, solution: Any) -> Any:
+        return at_vertices(asked, solution)[0], {}
+
+    monkeypatch.setattr(robust_box, "_asked_of_adversary", nothing_of_energy)
+    monkeypatch.setattr(robust_box, "_at_vertices", none_known)
+    monkeypatch.setattr(robust_box, "_ranges", lambda _: {})
+    told = dse.solve({**CARD, "limits": {"performance": {"min": 1e11}, "energy": {"max": 1000}}})
+    assert (told.status, told.not_worst) == ("feasible", ("energy",))
+    assert told.objective == pytest.approx(told.bound, rel=1e-6)
+    said = words.status(told)
+    assert said.endswith("tried; that energy holds in the whole box is not proved"), said
+    assert "optimality" not in said + headlines.of_solution(told)
+    assert answer_files.from_json(to_json(told)).not_worst == ("energy",)
+    of_the_objective = replace(told, not_worst=("energy", told.objective_name))
+    assert words.status(of_the_objective).endswith("; optimality is not proved")

@@ -156,9 +156,9 @@ def _by_adversary(asked: Boxed, found: list[Worst], solve: Solve) -> Solution:
     text = "the worst values in the box at this design are found with proof, by an adversary problem"
     text += f"; points that it added: {_count_of_worlds(values) - started}"
     if open_ones:
-        text = f"not proved to be worst in the box: {', '.join(open_ones)}"
+        text = f"not proved to be worst in the box: {', '.join(dict.fromkeys(open_ones))}"
         status = Status.FEASIBLE if solution.status is Status.OPTIMAL else solution.status
-        solution = replace(solution, status=status)
+        solution = replace(solution, status=status, not_worst=tuple(dict.fromkeys(open_ones)))
     return _with_certificate(solution, text)
 
 
@@ -174,7 +174,8 @@ def _until_nothing_is_worse(
         if not worse:
             return values, solution, open_ones
         values = {n: np.append(v, [w[n] for w in worse]) for n, v in values.items()}
-    return values, solution, ["the worst case"]
+    # the last worlds were added after the last design
+    return values, solution, [wanted.name for _, wanted, _ in _adversary_levels(asked, solution)]
 
 
 def _where_values_fail(
