@@ -87,6 +87,7 @@ def _failed(question: Question, problem: Exception) -> Solution:
 
 def called_by_name(question: Question, solution: Solution, units: Mapping[str, str]) -> Solution:
     """Return an answer with what its numbers are: names, units, lists, menus, and what was asked."""
+    clashing = {*solution.conflict}.union(*solution.conflicts)
     return replace(
         solution,
         title=question.title,
@@ -108,7 +109,7 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         alternatives=tuple(
             replace(a, between=between_allowed(question, a.conflict)) for a in solution.alternatives
         ),
-        meanings={x.name: x.meaning for x in question.model.limits if x.name in solution.conflict},
+        meanings={x.name: x.meaning for x in question.model.limits if x.name in clashing},
         divisions=divisions(
             question.model.limits, {**question.given, **solution.metrics, **solution.variables}
         ),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MOST_IN_SENTENCE = 4
-"""Decided numbers that a sentence names; a list of more is a table."""
+"""Decided numbers, or sets of limits, that a sentence names; a list of more is a table."""
 
 
 def of_solution(solution: Facts) -> str:
@@ -29,6 +29,10 @@ def of_solution(solution: Facts) -> str:
         limits = [row[0] for row in words.conflict(solution)]
         if not limits:
             return "There is no such design."
+        if words.several_sets(solution):
+            told = words.clashes(solution)
+            more = f"; {len(told) - MOST_IN_SENTENCE} more sets conflict" * (len(told) > MOST_IN_SENTENCE)
+            return f"There is no such design: {'; '.join(told[:MOST_IN_SENTENCE])}{more}."
         if not words.by_themselves(solution):
             return f"There is no such design: {' and '.join(limits)} cannot hold together."
         each = ", each by itself" if len(limits) > 1 else ""

@@ -82,6 +82,7 @@ def parts(solution: Facts) -> list[Part]:
     """Return the tables of an answer, those without rows left out."""
     solution = sizes.as_asked(solution)
     found = [
+        Part(_of_sets(solution), ("set", "limits"), _sets_of_limits(solution)),
         Part(_clash(solution), ("limit", "feasible if"), tuple(words.conflict(solution))),
         _decided_table(solution),
         *family_tables.decided(solution),
@@ -112,7 +113,19 @@ def parts(solution: Facts) -> list[Part]:
     return [part for part in found if part.rows]
 
 
+def _of_sets(solution: Facts) -> str:
+    return f"{len(solution.conflicts)} sets of limits that conflict: in each of them one has to give"
+
+
+def _sets_of_limits(solution: Facts) -> tuple[tuple[str, str], ...]:
+    """Return the sets of limits that conflict, where they are several."""
+    told = words.clashes(solution) if words.several_sets(solution) else []
+    return tuple((str(i), text) for i, text in enumerate(told, 1))
+
+
 def _clash(solution: Facts) -> str:
+    if words.several_sets(solution):
+        return "one limit changed, all others kept"
     if len(solution.conflict) == 1:
         return "this limit cannot be met"
     alone = words.by_themselves(solution)

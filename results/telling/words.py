@@ -169,8 +169,26 @@ def _unit_value(solution: Facts, name: str, amount: float) -> str:
 
 
 def conflict(solution: Facts) -> list[tuple[str, str]]:
-    """Say of each conflicting limit for which value the problem is feasible, as (name, sentence)."""
-    return [(name, _feasible_if(solution, name, needed)) for name, needed in solution.conflict.items()]
+    """Say of each conflicting limit for which value the problem is feasible, as (name, sentence).
+
+    Of a limit that only another set has than the first no value alone does.
+    """
+    every = {n: None for names in solution.conflicts for n in names} if several_sets(solution) else {}
+    needed = {**solution.conflict, **{n: None for n in every if n not in solution.conflict}}
+    return [(name, _feasible_if(solution, name, value)) for name, value in needed.items()]
+
+
+def several_sets(solution: Facts) -> bool:
+    """Tell whether there are several sets of limits that conflict, of which one is of more than one limit."""
+    return len(solution.conflicts) > 1 and any(len(names) > 1 for names in solution.conflicts)
+
+
+def clashes(solution: Facts) -> list[str]:
+    """Say of each set of limits that conflict that it does."""
+    return [
+        f"{' and '.join(names)} cannot hold together" if len(names) > 1 else f"{names[0]} cannot be met"
+        for names in solution.conflicts
+    ]
 
 
 def by_themselves(solution: Facts) -> bool:
@@ -188,7 +206,8 @@ def unless(solution: Facts, needed: Mapping[str, float | None], between: Collect
         for name, amount in needed.items()
         if amount is not None
     ]
-    if alone and len(alone) == len(needed) and all(alone):
+    # of the others no value alone does: a set without them conflicts, too
+    if alone and all(alone):
         return f" unless {' or '.join(alone)}"
     if len(needed) == 1:
         return f": {next(iter(needed))} cannot be met"

@@ -2,11 +2,13 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dse
 from dse.commands.terminal.printing import show
 from results.export.jsonable import to_json
 from results.solution import Alternative, LimitState, Solution, Status
@@ -40,6 +42,40 @@ def test_limits_that_each_fail_alone_are_not_said_to_clash():
     assert headlines.of_solution(clash).endswith("heads_split and kv_heads_split cannot hold together.")
     assert words.unless(alone, {"power": None}) == ": power cannot be met"
     assert words.unless(alone, found["conflict"]) == ": heads_split, kv_heads_split cannot all be met"
+
+
+def test_several_minimal_conflicts_are_each_told_as_a_set(tmp_path: Path):
+    """Two pairs that share a limit were one table of three, which "cannot hold together"."""
+    sides = {"time": ("max", "s"), "power": ("max", "W"), "energy": ("max", "J")}
+    limits = {n: LimitState(NAN, 1.0, side, unit, NAN, binding=False) for n, (side, unit) in sides.items()}
+    told = Solution(
+        Status.INFEASIBLE,
+        limits=limits,
+        conflict={"time": 2.0, "power": None},
+        conflicts=(("time", "power"), ("time", "energy")),
+        units=UNITS,
+        alternatives=(Alternative({"machine": "m"}, Status.INFEASIBLE, None, {"time": 2.0, "power": None}),),
+    )
+    assert "2 sets of limits that conflict: in each of them one has to give" in to_text(told)
+    assert "these limits cannot hold together" not in to_text(told)
+    assert lines_with(told, "1 ") == ["1 time and power cannot hold together"]
+    assert lines_with(told, "2  ") == ["2 time and energy cannot hold together"]
+    assert lines_with(told, "time") == ["time ≤ 2 s (asked: ≤ 1 s)"]
+    assert lines_with(told, "power") == [
+        "power no value of it alone: time and energy also conflict (asked: ≤ 1 W)"
+    ]
+    assert lines_with(told, "energy") == [
+        "energy no value of it alone: time and power also conflict (asked: ≤ 1 J)"
+    ]
+    assert lines_with(told, "m ") == ["m infeasible unless time ≤ 2 s"]
+    assert headlines.of_solution(told) == (
+        "There is no such design: time and power cannot hold together; time and energy cannot hold together."
+    )
+    assert "time and energy cannot hold together</td>" in told._repr_html_()
+    assert "time and energy cannot hold together" in dse.report(told, tmp_path / "page.html").read_text()
+    one = dataclasses.replace(told, conflicts=told.conflicts[:1])
+    assert "these limits cannot hold together" in to_text(one)
+    assert "sets of limits" not in to_text(one)
 
 
 def test_without_an_objective_nothing_is_left_to_prove():
