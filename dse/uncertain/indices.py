@@ -86,12 +86,18 @@ def matters(
 def _independent(asked: Scenario) -> Uncertain:
     uncertain = worlds.at_one_point(asked, "ask at one point: leave the axes out")
     if not uncertain.independent:
-        raise ScenarioError.of(
-            asked.file,
-            "uncertain.sampling.correlation" if uncertain.sampling.correlation else "uncertain",
-            "indices say how much each number matters by itself, and these depend on one another",
-            "leave the correlation out, or give each number a distribution of its own, to ask for indices",
-        )
+        told = uncertain.sampling.correlation
+        key = "uncertain.sampling.correlation" if told else "uncertain"
+        wrong = "indices say how much each number matters by itself, and these depend on one another"
+        right = "leave the correlation out, or give each number a distribution of its own, to ask for indices"
+        assert asked.uncertain is not None
+        own = {frozenset(pair[:2]) for pair in asked.uncertain.sampling.correlation or ()}
+        of_file = dict.fromkeys(n for *pair, r in told if r and frozenset(pair) not in own for n in pair)
+        if of_file:
+            wrong = f"{wrong}: the machine file states correlations of {', '.join(of_file)}"
+            right = "write correlation = [] under [uncertain.sampling] to draw each by itself, or give each "
+            right += "number a distribution of its own, to ask for indices"
+        raise ScenarioError.of(asked.file, key, wrong, right)
     return uncertain
 
 

@@ -30,9 +30,9 @@ def of_solution(solution: Facts) -> str:
         if not limits:
             return "There is no such design."
         if words.several_sets(solution):
-            told = words.clashes(solution)
-            more = f"; {len(told) - MOST_IN_SENTENCE} more sets conflict" * (len(told) > MOST_IN_SENTENCE)
-            return f"There is no such design: {'; '.join(told[:MOST_IN_SENTENCE])}{more}."
+            sets = words.clashes(solution)
+            more = f"; {len(sets) - MOST_IN_SENTENCE} more sets conflict" * (len(sets) > MOST_IN_SENTENCE)
+            return f"There is no such design: {'; '.join(sets[:MOST_IN_SENTENCE])}{more}."
         if not words.by_themselves(solution):
             return f"There is no such design: {' and '.join(limits)} cannot hold together."
         each = ", each by itself" if len(limits) > 1 else ""

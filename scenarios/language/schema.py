@@ -248,8 +248,9 @@ class Drawing(Part):
     where a limit has a probability."""
     seed: Seed = Sampling().seed
     """Seed of the random numbers (0 unless set)."""
-    correlation: Correlations = ()
-    """Pairs of uncertain numbers with the correlation of the normal variables behind them (a Gaussian copula)."""
+    correlation: Correlations | None = None
+    """Pairs of uncertain numbers with the correlation of the normal variables behind them (a Gaussian copula). Unless
+    set, those that a machine file states; an empty list: none."""
 
 
 class Uncertainty(Part):

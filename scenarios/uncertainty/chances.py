@@ -325,13 +325,14 @@ def _cut_at_domain(reader: Reader, key: str, found: Marginal, q: Quantity) -> Ma
 def _sampling(shape: Shape, roles: Roles, place: Place, found: Mapping[str, Marginal]) -> Sampling:
     assert shape.uncertain is not None
     asked = shape.uncertain.sampling
-    said = {frozenset(pair[:2]) for pair in asked.correlation}
-    known = [
-        c for c in known_spreads.correlations(shape, roles, place, found) if frozenset(c[:2]) not in said
-    ]
+    own = asked.correlation or ()
+    said = {frozenset(pair[:2]) for pair in own}
+    # who writes an empty list wants none of a machine file either
+    stated = () if asked.correlation == () else known_spreads.correlations(shape, roles, place, found)
+    known = [c for c in stated if frozenset(c[:2]) not in said]
     promised = any(x.probability is not None for x in shape.limits.values())
     method = asked.method or ("random" if promised else "sobol")
-    return Sampling(asked.samples, method, asked.seed, (*asked.correlation, *known))
+    return Sampling(asked.samples, method, asked.seed, (*own, *known))
 
 
 def _correlations(reader: Reader, shape: Shape, uncertain: Uncertain) -> None:

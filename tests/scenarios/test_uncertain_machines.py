@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dse
 import scenarios
 from scenarios.distributions import Marginal
 from scenarios.uncertain import draw, uncertain_of
@@ -60,6 +61,35 @@ def test_intervals_of_a_machine_file_are_distributions_with_their_correlations(t
     # the named line is no longer from the file, nor is its correlation
     assert found.marginals["machine.energy_per_byte"].numbers[1] == 1e-12
     assert found.sampling.correlation == (("machine.time_per_flop", "machine.energy_per_flop", 0.5),)
+
+
+def test_indices_name_the_correlations_of_a_machine_file_and_an_empty_list_sets_them_aside(
+    tmp_path: Any,
+) -> None:
+    (tmp_path / "my.toml").write_text(FITTED)
+    data: dict[str, Any] = {
+        "model": "roofline",
+        "machine": str(tmp_path / "my.toml"),
+        "given": {"flops": 1e12, "intensity": 4},
+        "objective": {"minimize": "energy"},
+        "uncertain": {"machine.*": {"from": "machine"}},
+    }
+    with pytest.raises(scenarios.ScenarioError) as refusal:
+        dse.what_matters(data, rows=16, progress=False)
+    said = str(refusal.value)
+    names = "machine.time_per_flop, machine.energy_per_flop, machine.energy_per_byte"
+    assert f"the machine file states correlations of {names}\n" in said
+    assert "write correlation = [] under [uncertain.sampling]" in said
+    data["uncertain"]["sampling"] = {"correlation": []}
+    apart = scenarios.load(data)
+    found = uncertain_of(apart)
+    assert found is not None
+    assert found.sampling.correlation == ()
+    # it is another question, also as text
+    again = uncertain_of(scenarios.from_text(apart.text, "again"))
+    assert again is not None
+    assert again.sampling.correlation == ()
+    assert len(dse.what_matters(data, rows=16, progress=False).indices) > 0
 
 
 OTHER_FIT = """
