@@ -24,6 +24,10 @@ from dse.system.records import dataclass
 K = TypeVar("K")
 V = TypeVar("V")
 _SUFFIX = ".toml"
+FIGURES_OF = (
+    'write figures_of = "NAME" to share the figures of a machine of the catalogue, with the same rate as its file '
+    'where it has one (rate = "peak_bf16"), and what is yours under [parameters]'
+)
 _KEYS = (
     *("title", "source", "notes", "evidence", "year", "rate"),
     *("parameters", "figures", "figures_of", "settings", "fit", "measured"),
@@ -300,6 +304,8 @@ def _refuse_unknown_key(key: str) -> None:
         raise ValueError(f"{key} is a machine parameter: write it under [parameters]")
     if key in FIGURES:
         raise ValueError(f"{key} is a figure of a data sheet: write it under [figures]")
+    if key == "base":
+        raise ValueError(f"a machine file has no 'base': {FIGURES_OF}")
     raise ValueError(f"a machine file has no {key!r}{did_you_mean(key, _KEYS)}; it has {', '.join(_KEYS)}")
 
 

@@ -138,6 +138,7 @@ def test_a_file_without_a_word_size_is_told_to_give_one(tmp_path: Path):
     ("text", "said"),
     [
         ("titel = 'a node'\n" + OWN, r"has no 'titel'; did you mean 'title'"),
+        ("base = 'h100-sxm'\n" + OWN, r"has no 'base': write figures_of = \"NAME\" to share the figures"),
         (
             "time_per_flop = '1 ns/flop'\n" + OWN,
             r"time_per_flop is a machine parameter: write it under \[parameters\]",
@@ -223,3 +224,13 @@ def test_a_part_that_is_no_table_is_told_as_that(text: str, said: str, tmp_path:
     with pytest.raises(machines.MachineError, match=said) as told:
         machines.get(written(tmp_path, text + figures))
     assert "it has no" not in str(told.value)
+
+
+def test_a_file_with_the_figures_of_another_machine_and_a_price_is_that_machine(tmp_path: Path):
+    """As docs/machine_files.md shows; what the scenario's own way says is the same."""
+    page = (Path(__file__).parents[2] / "docs" / "machine_files.md").read_text(encoding="utf-8")
+    (block,) = [b for b in page.split("```") if "purchase_price = " in b and "figures_of" in b]
+    (tmp_path / "mine.toml").write_text(block.removeprefix("text\n"), encoding="utf-8")
+    mine, theirs = machines.get(str(tmp_path / "mine.toml")), machines.get("h100-sxm-bf16")
+    assert mine.parameters == pytest.approx({**theirs.parameters, "purchase_price": 40_000.0}, rel=1e-9)
+    assert mine.figures.keys() == theirs.figures.keys()
