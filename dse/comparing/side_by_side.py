@@ -152,7 +152,8 @@ def _one_answer(q: Scenario) -> None:
         right = "keep one objective; fronts are compared with `dse diff` of their stores"
         raise _comparison_mistake(q.file, "this scenario has several objectives", right, "objective")
     if q.sweep:
-        right = "compare along one axis with --over PATH, or leave [sweep] out"
+        right = "compare along one axis with --over PATH, or leave [sweep] out; of all points `dse sweep FILE -o STORE "
+        right += "--baseline-machine NAME` keeps the ratio to the same question on another machine"
         raise _comparison_mistake(q.file, f"this scenario sweeps {', '.join(q.sweep)}", right, "sweep")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,13 +49,13 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
     measures = measured.measures_of(shape)
     joint = promises.joint_of(reader, shape)
     if shape.uncertain is None:
-        _certain(reader, shape, measure)
+        _certain(reader, shape, measure, _example(roles, shape, question))
         return question
     names = tuple(_uncertain_names(shape, roles, place))
     nominal = {n: v for n, v in question.given.items() if not isinstance(v, str)}
     found = {n: m for n in names if (m := _marginal(shape, roles, place, n, nominal.get(n)))}
     if not shape.uncertain.spreads:
-        right = "write [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }, or leave the table out"
+        right = f"write [uncertain] {_example(roles, shape, question)}, or leave the table out"
         reader.findings.missing("uncertain", "nothing is uncertain", right)
     if AXIS in shape.sweep:
         wrong = f"an axis is called {AXIS}, the name of the dimension of samples"
@@ -75,9 +76,22 @@ def with_medians(question: Question, uncertain: Uncertain) -> Question:
     return replace(question, given={**question.given, **alone}) if alone else question
 
 
-def _certain(reader: Reader, shape: Shape, measure: Measure | None) -> None:
-    """Note what has a meaning only where something is uncertain."""
-    right = "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }; or leave it out"
+def _example(roles: Roles, shape: Shape, question: Question) -> str:
+    """Write how a number that this question gives would be uncertain, one with a unit if there is such a one."""
+    known = roles.reader.parameters
+    given = {n: v for n, v in question.given.items() if n in known and not isinstance(v, str) and v > 0}
+    own = sorted((n for n in given if n in shape.given), key=lambda n: not known[n].unit)
+    name = next(iter([*own, *given]), "")
+    if not name or "bodies" in own:
+        return "bodies = { uniform = [0.8e6, 1.2e6] }"
+    unit, key = known[name].unit, json.dumps(name) if "." in name else name
+    ends = (json.dumps(show(x * given[name], unit)) if unit else f"{x * given[name]:g}" for x in (0.8, 1.2))
+    return f"{key} = {{ uniform = [{', '.join(ends)}] }}"
+
+
+def _certain(reader: Reader, shape: Shape, measure: Measure | None, example: str) -> None:
+    """Note what has a meaning only where something is uncertain; ``example``: of a number that would be."""
+    right = f"add what is uncertain: [uncertain] {example}; or leave it out"
     if measure is not None:
         told = next((n for n in measured.KINDS if getattr(shape.objective, n) is not None), "")
         reader.findings.missing(f"objective.{told or 'measures'}", "nothing is uncertain here", right)

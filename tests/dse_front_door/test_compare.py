@@ -228,6 +228,7 @@ def test_points_are_spread_over_the_axis_of_a_file() -> None:
         (("nbody_deadline", "matmul_energy_delay_squared", "--over", "limits.time.max", "--from", "1 s", "--to", "2 s"),
          "share no objective"),
         (("nbody_deadline_sweep", "nbody_deadline"), "this scenario sweeps"),
+        (("nbody_deadline_sweep", "nbody_deadline"), "`dse sweep FILE -o STORE --baseline-machine NAME`"),
         (("nbody_deadline", "nbody_deadline", "-o", "x.png"), "--over"),
         (("partition_cheapest_run", "--machine", "balanced", "--machine", "jaketown"), "name the entry"),
     ],

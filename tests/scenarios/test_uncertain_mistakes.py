@@ -8,6 +8,7 @@ import pytest
 from uncertain_questions import BODIES, asked
 
 import scenarios
+from scenarios import ScenarioError, questions
 
 WRONG = [
     (asked({"processors": {"uniform": [1, 2]}}), "uncertain.processors", "is decided", "take it out"),
@@ -292,3 +293,21 @@ def test_a_mistake_is_told_with_its_place_and_repair(
     assert found, caught.value
     assert wrong in found[0].wrong, found
     assert right in found[0].right, found
+
+
+def test_the_example_is_a_number_of_this_question() -> None:
+    """A question without bodies was told to make bodies uncertain."""
+    data = {
+        "model": "roofline",
+        "machine": "gtx-titan-choi2014",
+        "given": {"intensity": 4, "flops": "1 Tflop"},
+        "decide": {"throttle": {"max": 3}},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": "10 s", "probability": 0.9}},
+    }
+    with pytest.raises(ScenarioError) as refusal:
+        questions.question(scenarios.load(data))
+    (said,) = refusal.value.problems
+    assert '[uncertain] flops = { uniform = ["800 Gflop", "1.2 Tflop"] }' in said.right
+    data["uncertain"] = {"flops": {"uniform": ["800 Gflop", "1.2 Tflop"]}}
+    assert questions.question(scenarios.load(data)).uncertain is not None
