@@ -49,13 +49,13 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
     measures = measured.measures_of(shape)
     joint = promises.joint_of(reader, shape)
     if shape.uncertain is None:
-        _certain(reader, shape, measure, _example(roles, shape, question))
+        _certain(reader, shape, measure, _uncertain_example(roles, shape, question))
         return question
     names = tuple(_uncertain_names(shape, roles, place))
     nominal = {n: v for n, v in question.given.items() if not isinstance(v, str)}
     found = {n: m for n in names if (m := _marginal(shape, roles, place, n, nominal.get(n)))}
     if not shape.uncertain.spreads:
-        right = f"write [uncertain] {_example(roles, shape, question)}, or leave the table out"
+        right = f"write [uncertain] {_uncertain_example(roles, shape, question)}, or leave the table out"
         reader.findings.missing("uncertain", "nothing is uncertain", right)
     if AXIS in shape.sweep:
         wrong = f"an axis is called {AXIS}, the name of the dimension of samples"
@@ -76,7 +76,7 @@ def with_medians(question: Question, uncertain: Uncertain) -> Question:
     return replace(question, given={**question.given, **alone}) if alone else question
 
 
-def _example(roles: Roles, shape: Shape, question: Question) -> str:
+def _uncertain_example(roles: Roles, shape: Shape, question: Question) -> str:
     """Write how a number that this question gives would be uncertain, one with a unit if there is such a one."""
     known = roles.reader.parameters
     given = {n: v for n, v in question.given.items() if n in known and not isinstance(v, str) and v > 0}
