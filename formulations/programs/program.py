@@ -203,10 +203,8 @@ class Program:
 
     def divided_lows(self, names: Collection[str]) -> Array:
         """The lower ends of the columns where numbers of these names need not be whole."""
-        free = {
-            d.name: evaluation.divided_low(self.question, d) for d in self.question.decide if d.name in names
-        }
-        own = [free.get(c) if isinstance(c, str) else None for c in self.columns]
+        free = {d.name: evaluation.divided_low(self.question, d) for d in self.question.decide}
+        own = [free.get(str(c)) if c in names else None for c in self.columns]
         return np.array([end if f is None else f for f, end in zip(own, self.low, strict=True)])
 
     def design(self, u: Array) -> dict[str, float]:

@@ -20,7 +20,7 @@ from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN
 from solvers.nonlinear.search import FEASIBLE_BOXES, Boxes, minimise
 from solvers.outcome import INFEASIBLE
 
-MOST_ENTRIES = 128
+MOST_LISTED_BOXES = 128
 """Combinations of listed values that have a box each from the beginning."""
 SCATTERED, AT_ENDS = 96, 32
 """Designs that are tried in each box before it is searched, and how many of them may have numbers at ends of the box.
@@ -59,7 +59,7 @@ def _by_entries(where: Space) -> Boxes | None:
     All of a box has to be refuted: numbers that go far would be halved again and again before a short list is.
     """
     listed = {j: values for j, values in enumerate(where.values) if values is not None}
-    if not listed or math.prod(map(len, listed.values())) > MOST_ENTRIES:
+    if not listed or math.prod(map(len, listed.values())) > MOST_LISTED_BOXES:
         return None
     entries = np.array(list(itertools.product(*listed.values())))
     point = np.repeat(np.arange(len(where.low)), len(entries))
