@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.system.arrays import Array
-from formulations.programs.row_ends import upper_ends
 from solvers.linear import large_numbers, least_parts, linear_program, supports, whole_parts
 from solvers.linear.linear_program import End, Numbers, Result
 
@@ -39,8 +38,6 @@ ROUGH_SHARE = 0.5
 """Relative gap at which the bound of a search is known to be above 0."""
 MISSED_FOR_SURE = 1e-8
 """Of the size of every row: by so much all may give, and whole numbers still meet them nowhere."""
-NEAR_MISS = 1e-6
-"""Of the size of every row: a point that misses one by more is missed for sure."""
 LEAST_ENTRY = 1e-12
 """HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
 PROGRAM_SECONDS, SEARCH_NODES, NODES_OF_ANY, TRIAL_NODES = 120.0, 200_000, 20_000, 1000
@@ -95,10 +92,14 @@ def _searched_integers(
         # presolve has lost the largest entry of a list, and numbers of 1e30 are lost without it
         found = _better(found, _called_highs(n, cost, gap, presolve=False, share=share))
     if found.end is End.INFEASIBLE:
-        if _whole_refuted(n):
+        if _is_refuted_at_once(n):
             return found
         # presolve loses the points of programs that a limit leaves very few, where a short search finds one
-        found = _called_highs(n, cost, gap, presolve=False, share=share, nodes=TRIAL_NODES)
+        trial = _called_highs(n, cost, gap, presolve=False, share=share, nodes=TRIAL_NODES)
+        # to search the least miss may take many times as long as the program itself, and a point bounds it, too
+        if (trial.u is None or _misses(n, trial.u) > MISSED_FOR_SURE) and _is_missed_for_sure(n):
+            return found
+        found = trial
     # any point will do where nothing is to be small
     sought = found.u is not None and cost[:-1].any()
     # at tight tolerances maxima that are held to one of their terms have been called infeasible
@@ -203,43 +204,38 @@ def _refuted(n: Numbers, multipliers: Array | None) -> bool:
     return _refutes(n, multipliers) or _refutes(n, _least_miss(n).multipliers)
 
 
-def _whole_refuted(n: Numbers) -> bool:
-    """Whether a program with whole numbers is proved to have no point.
+def _is_refuted_at_once(n: Numbers) -> bool:
+    """Whether no search is needed to prove that a program with whole numbers has no point.
 
-    There is no whole part, or the bound of a search in which all rows may give shows it, or no whole part leaves a
-    point, or even divisible numbers have none.
+    There is no whole part, or no whole part leaves a point, or even divisible numbers have none.
     """
     parts, nothing = whole_parts.whole_parts(n), np.zeros(n.rows.shape[1])
     if parts is not None and len(parts) > MOST_PARTS_REFUTED:
         parts = None
-    if parts is not None and not len(parts):
-        return True
-    exact = large_numbers.may_be_searched(
-        n, lambda near: _called_highs(near.relaxed(), nothing, 0.0).u is not None
-    )
-    if ((near := _nearer(n)).low > near.high).any() or (exact and _least_miss(near).bound > MISSED_FOR_SURE):
-        return True
     left = [n.fixed(np.append(part, 1.0)) for part in parts] if parts is not None else [n.relaxed()]
     return all(_solved_linear_program(m, nothing).end is End.INFEASIBLE for m in left)
 
 
-def _nearer(n: Numbers) -> Numbers:
-    """The same with upper ends that no point is beyond that misses every row by less than ``NEAR_MISS`` of its size.
+def _is_missed_for_sure(n: Numbers) -> bool:
+    """Whether the bound of a search in which all rows may give shows that whole numbers have no point."""
+    near, nothing = large_numbers.nearer(n), np.zeros(n.rows.shape[1])
+    if (near.low > near.high).any():
+        return True
+    exact = large_numbers.may_be_searched(
+        n, lambda near: _called_highs(near.relaxed(), nothing, 0.0).u is not None
+    )
+    return exact and _least_miss(near).bound > MISSED_FOR_SURE
 
-    Where all rows may give, the search would have no ends but those far out.
-    """
-    rows = n.rows.copy()
-    rows[:, -1] -= NEAR_MISS * _sizes(n)
-    return replace(n, high=upper_ends(rows, n.low, n.high, n.integer))
 
-
-def _sizes(n: Numbers) -> Array:
-    return np.asarray(np.maximum(np.abs(n.rows).max(axis=1, initial=0.0), np.finfo(float).tiny))
+def _misses(n: Numbers, u: Array) -> float:
+    """By how much of its size a point with whole numbers misses the row that it misses most."""
+    over = n.rows @ np.where(np.append(n.integer, False), np.round(u), u)
+    return float((np.where(n.equal, np.abs(over), over) / n.sizes).max(initial=0.0))
 
 
 def _least_miss(n: Numbers) -> Result:
     """The least multiple of their size by which all rows of a program have to give, and what its rows are worth."""
-    size = _sizes(n)
+    size = n.sizes
     both = np.concatenate([np.arange(len(n.rows)), np.flatnonzero(n.equal)])
     sign = np.where(np.arange(len(both)) < len(n.rows), 1.0, -1.0)
     none = np.zeros(len(both), dtype=bool)

@@ -37,10 +37,22 @@ MULTIPLES, MULTIPLE_ROUNDING = np.arange(1.0, 101.0), 1e-6
 """A row has a common unit where some part of its least number (a half, a third, ... a hundredth) divides all others."""
 THIN_STRIP, STRIP_END = 1e-6, 1e5
 """How far apart, relative, the rows of both ends of a limit are that leave one value; how far it is searched."""
+NEAR_MISS = 1e-6
+"""Of the size of every row: a point that misses one by more is missed for sure."""
 ROUGHLY = 1e-6
 """Of the sizes of all that a point costs: so much less it may cost for what solvers let rows be missed by."""
 
 Solve = Callable[["Numbers", "Array"], "Result"]
+
+
+def nearer(n: Numbers) -> Numbers:
+    """The same with upper ends that no point is beyond that misses every row by less than ``NEAR_MISS`` of its size.
+
+    Where all rows may give, the search would have no ends but those far out.
+    """
+    rows = n.rows.copy()
+    rows[:, -1] -= NEAR_MISS * n.sizes
+    return replace(n, high=upper_ends(rows, n.low, n.high, n.integer))
 
 
 def with_implied_ends(n: Numbers, cost: Array, near: Callable[[Numbers], Result]) -> Numbers:

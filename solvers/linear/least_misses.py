@@ -127,8 +127,8 @@ def _violation(n: Numbers, give: Array, share: float) -> float:
     if missed > SLACK:
         return missed
     # over numbers as large as 1e15 HiGHS' own slack hides what the ends of the numbers show
-    near = _given(n.rows, highs.NEAR_MISS * give)
-    return highs.NEAR_MISS if refuted(near, n.low, n.high, n.integer) else missed
+    near = _given(n.rows, large_numbers.NEAR_MISS * give)
+    return large_numbers.NEAR_MISS if refuted(near, n.low, n.high, n.integer) else missed
 
 
 def _given(rows: Array, give: Array) -> Array:

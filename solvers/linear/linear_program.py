@@ -49,6 +49,11 @@ class Numbers:
     indicators: Bools | None = None
     known: tuple[Array, ...] = ()
 
+    @property
+    def sizes(self) -> Array:
+        """The largest entry of every row, never 0."""
+        return np.asarray(np.maximum(np.abs(self.rows).max(axis=1, initial=0.0), np.finfo(float).tiny))
+
     def with_rows(self, *more: Array) -> Numbers:
         """The same with further rows <= 0."""
         added = np.concatenate([np.atleast_2d(m) for m in more]) if more else self.rows[:0]
