@@ -32,6 +32,8 @@ NODES_OF_A_POINT = 4
 """Nodes of a point that are solved in a round."""
 MOST_LINEAR_NODES = 1000
 """Nodes after which a point is left to another method."""
+MOST_NODE_NUMBERS, FEW_LINEAR_NODES = 2e6, 16
+"""Numbers in the rows of all nodes of a point, and nodes, after which it is left, too: by itself it takes no longer."""
 NODE_WHOLE = 1e-9
 """So far from whole a number of a relaxation may be to count as whole."""
 ROUNDING = 1e-11
@@ -86,6 +88,8 @@ def solved(
     ends = low, np.minimum(high, low + 2.0 * (implied - low) + 1.0)
     high = _ends_of_picks(rows, equal, low, implied, integer)
     taken = np.zeros(count, np.int64)
+    numbers = MOST_NODE_NUMBERS / max(rows.shape[-2] * rows.shape[-1], 1)
+    most = min(MOST_LINEAR_NODES, max(numbers, FEW_LINEAR_NODES))
     unsure = np.zeros(count, dtype=bool)
     waiting = _Nodes(np.arange(count), low, high, np.full(count, -np.inf))
     # where rows leave no whole number between two ends there is no design, and no program to be solved
@@ -111,7 +115,7 @@ def solved(
         gone = (waiting.bound > best.limit[waiting.point]) | unsure[waiting.point]
         gone |= (len(aims) == 0) & (best.least[waiting.point] == 0.0)
         np.minimum.at(best.closed, waiting.point[gone], waiting.bound[gone])
-        many = taken[waiting.point] > MOST_LINEAR_NODES
+        many = taken[waiting.point] > most
         unsure[waiting.point[many]] = True
         waiting = waiting.take(~gone & ~many)
     return _vertices(rows, equal, ends, integer, best, unsure)
