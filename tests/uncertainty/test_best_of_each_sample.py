@@ -15,6 +15,7 @@ from formulations.uncertainty.measures import MEAN, WORST, Measured, Quantile, c
 from formulations.uncertainty.wanted import Wanted
 from results.solution import Status
 from scenarios.questions import question
+from solvers.linear.points import mixed
 from solvers.robust import decide_now
 from solvers.robust.boxes import robust_boxes
 from solvers.robust.searches import each_sample, scan
@@ -170,3 +171,81 @@ def test_an_end_that_the_user_sets_beyond_that_of_a_search_is_reached_or_nothing
         assert found.status is Status.OPTIMAL
         # the gap that is asked for leaves a millionth
         assert counts == pytest.approx([most] * len(KINDS), rel=1e-6)
+
+
+LISTED: dict[str, Any] = {
+    "model": "partition",
+    "machine": {"cpu": "xeon-8480", "gpu": "h100-pcie"},
+    "given": {
+        "link_bandwidth": "50 GB/s",
+        "link_latency": "10 us",
+        "link_energy_per_byte": "60 pJ/byte",
+        "order": "listed",
+        "regions": [
+            {"name": "read", "flops": "1 Gflop", "bytes": "20 GB", "divisible": False},
+            {"name": "mesh", "flops": "200 Gflop", "bytes": "40 GB"},
+            {"name": "assembly", "flops": "2 Tflop", "bytes": "100 GB"},
+            {"name": "solver", "flops": "10 Tflop", "bytes": "2 TB"},
+            {"name": "post", "flops": "500 Gflop", "bytes": "60 GB", "divisible": False},
+        ],
+        "transfers": [
+            {"from": "read", "to": "mesh", "bytes": "10 GB"},
+            {"from": "mesh", "to": "assembly", "bytes": "8 GB"},
+            {"from": "assembly", "to": "solver", "bytes": "12 GB"},
+            {"from": "solver", "to": "post", "bytes": "4 GB"},
+        ],
+        "share.read.cpu": 1,
+    },
+    "objective": {"minimize": "energy", "measure": "mean"},
+    "limits": {"power": {"max": "500 W"}, "time": {"max": "1.5 s"}},
+    "uncertain": {
+        "link_bandwidth": {"triangular": ["10 GB/s", "50 GB/s", "60 GB/s"]},
+        "sampling": {"samples": 4},
+    },
+}
+
+
+def test_a_mean_over_schedules_is_proved_by_one_program_of_all_samples() -> None:
+    """Each sample takes a search of its own, and parts of the box have the bound of the whole: it had no end."""
+    found = dse.solve(LISTED)
+    assert found.status is Status.OPTIMAL, found.certificate
+    assert "one program of every sample" in found.certificate
+    assert found.gap == pytest.approx(0.0, abs=1e-9)
+    # the optimum for each sample by itself is lower, but no design is the best of all
+    assert found.objective == pytest.approx(625.8784103854744, rel=1e-6)
+
+
+@pytest.mark.parametrize("most", ["420 W", "425 W"])
+def test_one_program_of_all_samples_finds_what_parts_of_the_box_close_in_on(
+    most: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two regions, where both ways end."""
+    regions = [
+        {"name": "a", "flops": "100 Gflop", "bytes": "90 GB"},
+        {"name": "b", "flops": "900 Gflop", "bytes": "300 GB"},
+    ]
+    given = LISTED["given"] | {
+        "regions": regions,
+        "transfers": [{"from": "a", "to": "b", "bytes": "9 GB"}],
+        "share.a.cpu": 1,
+    }
+    del given["share.read.cpu"]
+    text = LISTED | {
+        "given": given,
+        "objective": {"minimize": "time", "measure": "mean"},
+        "limits": {"power": {"max": most}},
+        "uncertain": {
+            "link_bandwidth": {"uniform": ["2 GB/s", "60 GB/s"]},
+            "sampling": {"samples": 4},
+        },
+    }
+    parts = dse.solve(text)
+    monkeypatch.setattr(mixed, "MOST_LINEAR_NODES", -1)
+    one = dse.solve(text)
+    assert parts.status is one.status is Status.OPTIMAL
+    assert "one program of every sample" in one.certificate
+    assert "one program of every sample" not in parts.certificate
+    assert one.objective == pytest.approx(parts.objective, rel=2e-6)
+    assert one.bound is not None
+    assert parts.objective is not None
+    assert one.bound <= parts.objective * (1.0 + 1e-9)

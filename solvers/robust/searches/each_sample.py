@@ -9,7 +9,8 @@ Where one design is the best in every sample the two are equal (Madansky, Manage
 to wait and see). Else the box is cut between the designs of the samples, along the number in which they differ most
 (Carøe and Schultz, Operations Research Letters 24, 1999): a sample whose best design lies in a part keeps it, and only
 the others are asked again, all at once as the points of a grid. The designs found, and their means, are judged in
-every sample; the best of them is the answer.
+every sample; the best of them is the answer. Where each sample takes a search of its own a mean is first looked for by
+one program of all samples (``solvers.robust.searches.one_program``).
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Points
 from dse.system.records import dataclass
 from formulations import handover
+from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import over_grid
 from formulations.tolerances import HOLDS
+from formulations.uncertainty.measures import MEAN
 from formulations.uncertainty.wanted import Wanted, reached
 from formulations.uncertainty.worlds import Worlds
 from results.dataset import STATUS_CODES, Layout, layout, only
@@ -45,6 +48,7 @@ from solvers.many_points.blocks import ByGroup
 from solvers.outcome import Outcome
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import DISCRETE, Found
+from solvers.robust.searches import one_program
 
 SECONDS = 5.0
 """Declared seconds of looking for the best designs of samples (see ``solvers.work``)."""
@@ -106,7 +110,11 @@ def minimise(wanted: Wanted) -> Found:
 
 @dataclass(slots=True, eq=False)
 class _Search:
-    """The search: the best design ``x`` so far and its ``value`` times the sign; ``closed``: the least key let go."""
+    """The search: the best design ``x`` so far and its ``value`` times the sign; ``closed``: the least key let go.
+
+    ``apart``: whether samples were left to be asked one by one, all that a way was given; ``together``: whether one
+    program of all samples was solved.
+    """
 
     wanted: Wanted
     names: tuple[str, ...]
@@ -116,6 +124,8 @@ class _Search:
     closed: float = np.inf
     asked: int = 0
     seconds: float = 0.0
+    apart: bool = False
+    together: bool = False
     judged: set[bytes] = field(default_factory=set)
     open: list[tuple[float, int, _Box]] = field(default_factory=list)
     boxes: itertools.count[int] = field(default_factory=itertools.count)
@@ -127,6 +137,8 @@ class _Search:
         self._examine(_Box(-np.inf, question, np.full((size, len(self.names)), np.nan), nothing))
         if not self.open and self.value == np.inf and self.closed < np.inf:
             raise CannotTake("the best design of some sample has no bound")
+        if self.apart and self.open and self.open[0][0] < self._enough() and self.wanted.measure == MEAN:
+            self._ask_together(question)
         while self.open and self.seconds < SECONDS and self.open[0][0] < self._enough():
             *_, box = heapq.heappop(self.open)
             apart = np.where(np.ptp(box.x, axis=0) > SAME_DESIGN * np.abs(box.x).max(0), box.x.std(0), 0.0)
@@ -166,6 +178,21 @@ class _Search:
             return
         heapq.heappush(self.open, (key, next(self.boxes), replace(box, key=key, x=x, bound=bound)))
 
+    def _ask_together(self, question: Question) -> None:
+        """Ask one program of all samples for the best mean, judge its design, and raise the bound of the box to it."""
+        worlds = self.wanted.worlds
+        grid = _grid(worlds, question)
+        try:
+            joint = one_program.least_mean([grid.question((i,)) for i in range(worlds.size)])
+        except (CannotTake, NotPosynomial):
+            return
+        if joint.x is None:
+            return
+        self.together = True
+        self._judge(np.array([[joint.x[n] for n in self.names]]))
+        self.open = [(max(key, joint.bound), k, box) for key, k, box in self.open]
+        self.open = [(key, k, replace(box, key=key)) for key, k, box in self.open]
+
     def _judge(self, x: Array) -> None:
         """Judge the designs of samples, and their mean, in every sample; keep the best."""
         mean = np.where(self.whole, np.round(x.mean(0)), x.mean(0))
@@ -198,8 +225,10 @@ class _Search:
         best = _Best(np.ones(size, bool), np.full((size, len(self.names)), np.nan), np.full(size, np.nan))
         # the first is of whole numbers alone
         for way in WAYS if self.whole.all() else WAYS[1:]:
-            if left.size:
+            if left.size and not self.apart:
                 left = left[self._put_together(way, _grid(worlds.some(left), question), left, best)]
+        # what leaves over all samples of a box does so in its parts
+        self.apart |= size > 0 and left.size == size
         for i in map(int, left):
             alone = answer(_grid(worlds, question).question((i,)), neighbours=False, brief=True)
             self.seconds += work.alone(question)
@@ -227,6 +256,8 @@ class _Search:
         """Return the best design with its bound, or the proof that there is none."""
         sign, nominal, word = self.wanted.sign, self.wanted.worlds.nominal, self.wanted.worlds.word
         text = f"branch and bound over the best designs of each {word}, {self.asked} of them"
+        if self.together:
+            text += f", and one program of every {word}"
         least = min([self.value, self.closed, *(key for key, *_ in self.open[:1])])
         if self.x is None:
             if least == np.inf:
