@@ -9,8 +9,8 @@ Where one design is the best in every sample the two are equal (Madansky, Manage
 to wait and see). Else the box is cut between the designs of the samples, along the number in which they differ most
 (Carøe and Schultz, Operations Research Letters 24, 1999): a sample whose best design lies in a part keeps it, and only
 the others are asked again, all at once as the points of a grid. The designs found, and their means, are judged in
-every sample; the best of them is the answer. Where each sample takes a search of its own a mean is first looked for by
-one program of all samples (``solvers.robust.searches.one_program``).
+every sample; the best of them is the answer. Where each sample takes a search of its own a measure is first looked
+for by one program of all samples (``solvers.robust.searches.one_program``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from formulations import handover
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.grids import over_grid
 from formulations.tolerances import HOLDS
-from formulations.uncertainty.measures import MEAN
+from formulations.uncertainty.measures import Weighing
 from formulations.uncertainty.wanted import Wanted, reached
 from formulations.uncertainty.worlds import Worlds
 from results.dataset import STATUS_CODES, Layout, layout, only
@@ -137,8 +137,9 @@ class _Search:
         self._examine(_Box(-np.inf, question, np.full((size, len(self.names)), np.nan), nothing))
         if not self.open and self.value == np.inf and self.closed < np.inf:
             raise CannotTake("the best design of some sample has no bound")
-        if self.apart and self.open and self.open[0][0] < self._enough() and self.wanted.measure == MEAN:
-            self._ask_together(question)
+        measure = self.wanted.measure
+        if self.apart and self.open and self.open[0][0] < self._enough() and isinstance(measure, Weighing):
+            self._ask_together(question, measure)
         while self.open and self.seconds < SECONDS and self.open[0][0] < self._enough():
             *_, box = heapq.heappop(self.open)
             apart = np.where(np.ptp(box.x, axis=0) > SAME_DESIGN * np.abs(box.x).max(0), box.x.std(0), 0.0)
@@ -178,12 +179,13 @@ class _Search:
             return
         heapq.heappush(self.open, (key, next(self.boxes), replace(box, key=key, x=x, bound=bound)))
 
-    def _ask_together(self, question: Question) -> None:
-        """Ask one program of all samples for the best mean, judge its design, and raise the bound of the box to it."""
+    def _ask_together(self, question: Question, measure: Weighing) -> None:
+        """Ask one program of all samples for the best measure, judge its design, and raise the bound of the box."""
         worlds = self.wanted.worlds
         grid = _grid(worlds, question)
         try:
-            joint = one_program.least_mean([grid.question((i,)) for i in range(worlds.size)])
+            questions = [grid.question((i,)) for i in range(worlds.size)]
+            joint = one_program.least_measure(questions, measure.share)
         except (CannotTake, NotPosynomial):
             return
         if joint.x is None:

@@ -1,4 +1,4 @@
-"""The least mean over few samples as one mixed-integer program, in which each sample has columns of its own.
+"""The least measure over few samples as one mixed-integer program, in which each sample has columns of its own.
 
 What is decided is shared, and so is whatever is the same function of it in all samples: its value in one of them is
 that in each. Everything else stands there once for each sample (the extensive form: Birge and Louveaux, Introduction to
@@ -31,24 +31,33 @@ class Joint:
     bound: float
 
 
-def least_mean(questions: Sequence[Question]) -> Joint:
-    """Find the design with the least mean of the objective, within the limits of every sample.
+def least_measure(questions: Sequence[Question], share: float) -> Joint:
+    """Find the design whose objective has the least mean over the worst ``share`` of samples, within all their limits.
 
-    Of what is made greatest the mean of its negative is least, and that is bounded.
+    Of what is made greatest the measure of its negative is least, and that is bounded. The mean of the worst is the
+    least of ``t + sum of max(loss - t, 0) / tail`` over t (see ``formulations.uncertainty.measures``).
 
     Raises CannotTake, or NotPosynomial, where the samples are not mixed-integer programs that can be put together.
     """
     programs = [program(q, searched=True) for q in questions]
     first = programs[0]
-    losses = [_form_to_be_small(p) / len(programs) for p in programs]
+    losses = [_form_to_be_small(p) for p in programs]
+    count = len(programs)
+    tail = max(share * count, 1.0)
+    above = 0 if share >= 1.0 else 1 + count
     shared = [c for c in first.columns if all(c in p.columns for p in programs)]
-    size = len(shared) + sum(len(p.columns) - len(shared) for p in programs)
+    own_columns = sum(len(p.columns) - len(shared) for p in programs)
+    size = len(shared) + own_columns + above
     if size > MOST_COLUMNS:
         raise CannotTake("too many samples for one program")
     place = {c: k for k, c in enumerate(shared)}
     low, high, integer = np.full(size, -np.inf), np.full(size, np.inf), np.zeros(size, bool)
     cost, rows, equal, taken = np.zeros(size + 1), list[Array](), list[Bools](), len(shared)
-    for p, loss in zip(programs, losses, strict=True):
+    level = size - above
+    if above:
+        low[level + 1 :] = 0.0
+        cost[level], cost[level + 1 : size] = 1.0, 1.0 / tail
+    for i, (p, loss) in enumerate(zip(programs, losses, strict=True)):
         own = [c for c in p.columns if c not in place]
         here = place | {c: taken + k for k, c in enumerate(own)}
         taken += len(own)
@@ -60,7 +69,14 @@ def least_mean(questions: Sequence[Question]) -> Joint:
         equal.append(n.equal)
         low[at], high[at] = np.maximum(low[at], n.low), np.minimum(high[at], n.high)
         integer[at] = n.integer
-        cost[[*at, size]] += loss
+        form = np.zeros(size + 1)
+        form[[*at, size]] = loss
+        if above:
+            form[level], form[level + 1 + i] = -1.0, -1.0
+            rows.append(form[None])
+            equal.append(np.zeros(1, bool))
+        else:
+            cost += form / count
     every, alike = np.concatenate(rows), np.concatenate(equal)
     # what only shared columns enter is said by each sample
     once = np.sort(np.unique(np.column_stack([every, alike]), axis=0, return_index=True)[1])
