@@ -25,8 +25,7 @@ from solvers.outcome import BY_INTERVALS, INFEASIBLE, Outcome
 SOLVER = BY_INTERVALS
 MOST_BOXES = 200_000
 FEW_TIGHTENED = 3
-"""Variables up to which a box with far ends is first cut to what limits leave: of more, that takes longer than it saves.
-"""
+"""Variables up to which a box with far ends is first cut to what limits leave: of more, it takes too long."""
 
 
 def solve(question: Question, *, work: int = MOST_BOXES, near: Outcome | None = None) -> Outcome:
