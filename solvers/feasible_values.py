@@ -37,6 +37,7 @@ from scenarios.question import (
 )
 from scenarios.sweep.grids import Grid
 from solvers.certain import answer, why_without_design
+from solvers.counting import tables
 from solvers.judgement import bound_of
 from solvers.many_points.blocks import Block
 from solvers.mechanisms.conflicts import ONE
@@ -171,17 +172,22 @@ def _needed(block: Block, points: Points, conflict: Collection[str], key: RowKey
     first, which = divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})
     which = np.broadcast_to(which, points.shape)
     sign = 1.0 if key.side == "min" else -1.0
+    goal = (Objective(key.name, sign < 0),)
+
+    def alone(k: int) -> Question:
+        return _without_ends(block.grid.question(block.place(points[first[k]])), conflict, key.name)
+
+    together = replace(divided.at(loose, first), objectives=goal)
+    listed = tables.least(together, replace(alone(0), objectives=goal), first.size)
+    if listed is not None:
+        return np.asarray(listed[which] <= sign * other + HOLDS * np.abs(other))
     # any design as far as a rounder bound is found sooner than the farthest one
     rounder, reached = _power_of_two_beyond(other, sign), np.zeros(points.size, bool)
     for k, bound in {(int(k), float(b)) for k, b in zip(which, rounder, strict=True) if b > 0.0}:
-        alone = _without_ends(block.grid.question(block.place(points[first[k]])), conflict, key.name)
-        reached |= (which == k) & (rounder == bound) & _reaches(alone, key, bound)
+        reached |= (which == k) & (rounder == bound) & _reaches(alone(k), key, bound)
     farthest = np.full(first.size, np.inf)
     for k in np.unique(which[~reached]):
-        alone = _without_ends(block.grid.question(block.place(points[first[k]])), conflict, key.name)
-        found = answer(
-            replace(alone, objectives=(Objective(key.name, sign < 0),)), neighbours=False, brief=True
-        )
+        found = answer(replace(alone(k), objectives=goal), neighbours=False, brief=True)
         if found.status is Status.UNBOUNDED:
             farthest[k] = -np.inf
         elif found.status in HAS_DESIGN and found.objective is not None:

@@ -309,14 +309,43 @@ def _limits_of_table_conflicts(asked: Asked, own: Points) -> tuple[str, ...]:
 
 def _asked(block: Block, question: Question, points: Points) -> list[Asked]:
     """All designs of each combination of names at some points of a block."""
-    every = designs.tables(question, MOST_TABULATED)
-    if every is None:
-        raise CannotTake("something decided is not a short list")
     first, which = block.alike_given(points)
     plain = block.grid.question(block.place(int(points[0])))
-    wide, near = block.question(points, 1), block.question(points[first], 1)
+    asked = _listed(block.question(points, 1), block.question(points[first], 1), which, plain, MOST_TABULATED)
+    if asked is None:
+        raise CannotTake("something decided is not a short list")
+    return asked
+
+
+def _listed(wide: Question, near: Question, which: Points, plain: Question, most: int) -> list[Asked] | None:
+    """All designs of each combination of names (see ``Asked``); None where they are no list of so many at most."""
+    every = designs.tables(wide, most)
+    if every is None:
+        return None
     each = (combinations(q) for q in (wide, near, plain))
     return [Asked(x, q, n, which, p) for x, (_, q), (_, n), (_, p) in zip(every, *each, strict=True)]
+
+
+def least(question: Question, plain: Question, count: int) -> Array | None:
+    """The least of what is minimised, over all designs, at each of ``count`` points; infinite where none holds.
+
+    ``plain``: the question at one of them. None where designs are no short list, or floats do not tell.
+    """
+    every = np.arange(count)
+    wide = divided.before_axes(question, 1)
+    asked = _listed(wide, wide, every, plain, MANY_DESIGNS) if _needs_only_listing(plain) else None
+    if not asked:
+        return None
+    step = max(CELLS_COMPARED // max(one.every.size for one in asked), 1)
+    found = np.full(count, np.inf)
+    try:
+        for now in (every[start : start + step] for start in range(0, count, step)):
+            for one in (a.at(now) for a in asked):
+                j = _judged_in_parts(one.tables(narrowed.unbroken)[0], one)
+                found[now] = np.minimum(found[now], np.where(j.endless | j.lost, np.nan, j.value))
+    except (Differ, CannotTake):
+        return None
+    return None if np.isnan(found).any() else found
 
 
 def answered(into: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:
