@@ -298,6 +298,7 @@ def _called_highs(
     import highspy  # only where there is a program to solve: it takes longer than most answers
 
     row, column = linear_program.balance(n)
+    row = linear_program.raised(n, row, column, LEAST_ENTRY, HIGHS_FEASIBLE)
     size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
     h = model(n, cost, row, column, size, gap, share, presolve=presolve)
     h.setOptionValue("mip_max_nodes", nodes if cost[:-1].any() else min(nodes, NODES_OF_ANY))
@@ -345,12 +346,14 @@ def model(
     }.items():
         h.setOptionValue(name, value)
     lp = highspy.HighsLp()
-    matrix = n.rows[:, :-1] * column * row[:, None]
+    low, high = n.low / column, n.high / column
+    # bounds hold whatever HiGHS loses
+    matrix, fall, rise = linear_program.seen(n.rows[:, :-1] * column * row[:, None], low, high, LEAST_ENTRY)
     right = -n.rows[:, -1] * row
     lp.num_col_, lp.num_row_ = len(column), len(row)
     lp.col_cost_ = cost[:-1] * column / size
-    lp.col_lower_, lp.col_upper_ = n.low / column, n.high / column
-    lp.row_lower_, lp.row_upper_ = np.where(n.equal, right, -highspy.kHighsInf), right
+    lp.col_lower_, lp.col_upper_ = low, high
+    lp.row_lower_, lp.row_upper_ = np.where(n.equal, right - rise, -highspy.kHighsInf), right - fall
     used = matrix != 0.0
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)

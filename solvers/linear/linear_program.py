@@ -18,6 +18,8 @@ from solvers import designs
 COST_ROUNDING = 1e-14
 PROPORTIONAL = 1e-12
 SCALING_PASSES = 4
+MOST_RAISED = 2.0**20
+"""How far a row is multiplied beyond what brings its largest number near 1."""
 LEAST_SHARE_OF_COLUMN = 1e6
 """So much smaller than the unit of its column the end of a number may be: slack is 1e-10 of that unit."""
 ROUNDED_AWAY = 1e-8
@@ -206,6 +208,29 @@ def balance(n: Numbers) -> tuple[Array, Array]:
         column = np.where(n.integer, 1.0, _reciprocal(wide))
     row = _reciprocal((size * column).max(axis=1, initial=0.0))
     return row, column
+
+
+def raised(n: Numbers, row: Array, column: Array, least: float, slack: float) -> Array:
+    """Row factors with which a solver that takes entries below ``least`` for 0 loses none that counts, if it can.
+
+    An entry counts where its column can change its row by more than ``slack``.
+    """
+    size = np.abs(n.rows[:, :-1]) * column * row[:, None]
+    with np.errstate(invalid="ignore"):
+        most = size * np.maximum(np.abs(n.low), np.abs(n.high)) / column
+    lost = (size < least) & (size * MOST_RAISED >= least) & (most > slack)
+    found = np.where(lost, size, least).min(axis=1, initial=least)
+    return np.asarray(row * 2.0 ** np.ceil(np.log2(least / found)))
+
+
+def seen(matrix: Array, low: Array, high: Array, least: float) -> tuple[Array, Array, Array]:
+    """The entries that a solver sees which takes those below ``least`` for 0; what the others add at least, at most."""
+    lost = (matrix != 0.0) & (np.abs(matrix) < least)
+    if not lost.any():
+        return matrix, np.zeros(len(matrix)), np.zeros(len(matrix))
+    with np.errstate(invalid="ignore"):
+        ends = np.where(lost, np.stack([matrix * low, matrix * high]), 0.0)
+    return np.where(lost, 0.0, matrix), ends.min(0).sum(1), ends.max(0).sum(1)
 
 
 def _reciprocal(size: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from functools import partial
 
 from dse.system.records import dataclass
@@ -61,7 +62,7 @@ def off_ends(asked: Asked, found: Found, *, tied: bool) -> tuple[Asked, Found]:
     """Ask farther out while an end of the search holds an optimum, or a better one may be beyond; what is worse there
     is no answer.
     """  # noqa: D205
-    for reach in wider.STEPS:
+    for reach in (*wider.STEPS, math.inf):
         x, best = found.outcome.x, found.outcome.bound
         if found.outcome.status is not Status.OPTIMAL or x is None or best is None:
             break
@@ -69,7 +70,8 @@ def off_ends(asked: Asked, found: Found, *, tied: bool) -> tuple[Asked, Found]:
         if not held and _is_enclosed(asked, best):
             break
         wide = dataclasses.replace(asked, worlds=asked.worlds.changed(partial(_reaching, reach=reach)))
-        far = found_by(wide.wanted, tied=tied)
+        # so far out thousands of designs are as good, and HiGHS may not come back from choosing one
+        far = found_by(wide.wanted, tied=tied and reach < math.inf)
         sign, now = asked.wanted.sign, far.outcome.bound
         if (
             far.outcome.status is not Status.OPTIMAL

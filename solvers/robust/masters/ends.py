@@ -8,7 +8,7 @@ A decided quantity that neither the user nor mathematics ends has a box all the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +17,8 @@ import numpy as np
 from dse.system.arrays import Array, Bools
 from formulations import evaluation
 from formulations.evaluation import LARGEST_FLOAT, LEAST_FLOAT
-from formulations.uncertainty.worlds import Worlds
+from formulations.tolerances import HOLDS
+from formulations.uncertainty.worlds import Worlds, judged
 from scenarios.question import Decision, Question
 
 AT_END = 1e-6
@@ -25,6 +26,8 @@ AT_LAST_FLOAT = 2.0
 """In logs: so near to the last float a search of a geometric program ends."""
 WELL_BEFORE = 1e3
 """What improves by more than the gap over the last part of a search, as wide as this, improves for ever."""
+FAR_BEYOND = (2.0**20, 2.0**60)
+"""How far beyond an end it is looked whether a limit ends what seems to improve for ever."""
 NOT_ASKED = "lies at an end of the search box that the question does not state, so nothing is proved"
 
 
@@ -85,6 +88,18 @@ def short_of(worlds: Worlds, x: Mapping[str, float]) -> Iterator[tuple[str, Worl
         for name, end in _ends_at(asked, x):
             if end < 1.0 or name not in ended:
                 yield name, worlds.changed(partial(_stopped, name, end))
+
+
+def ended_by_limits(worlds: Worlds, x: Mapping[str, float], name: str) -> bool:
+    """Whether a limit is broken far beyond a design at an end, in the direction of ``name`` and with all at ends."""
+    at_ends = {name, *(n for n, _ in _ends_at(evaluation.farthest(worlds.nominal), x))}
+    return all(any(_broken_at(worlds, x, moved, by) for by in FAR_BEYOND) for moved in ({name}, at_ends))
+
+
+def _broken_at(worlds: Worlds, x: Mapping[str, float], moved: Collection[str], by: float) -> bool:
+    there = {n: (v * by if v >= 1.0 else v / by) if n in moved else v for n, v in x.items()}
+    ratios = judged(worlds, there).ratios
+    return any(bool((np.isfinite(r) & (r > 1.0 + HOLDS)).any()) for r in ratios.values())
 
 
 def _stopped(name: str, end: float, question: Question) -> Question:
