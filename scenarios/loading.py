@@ -105,6 +105,7 @@ def _scenario_of(
         raise ScenarioError.of(file, "", *other)
     _few_entries(data, file)
     start = folder or (Path() if text is None else Path(file).parent)
+    named = machine_files.paths_in(data)
     data, text = machine_files.pinned(data, start, text, findings, stored=folder is None)
     data, text, known = table_files.named(data, start, text, findings)
     known = {t.name: t for t in tables} | known
@@ -114,7 +115,8 @@ def _scenario_of(
         check(shaped, findings, known)
     if findings.problems:
         raise ScenarioError(findings.problems)
-    return scenario(data, file, text, known)
+    named += [t.file for t in known.values() if t.file]
+    return scenario(data, file, text, known, (file, *(str(start / path) for path in named)))
 
 
 def _other_kind(data: Mapping[str, Any], file: str) -> tuple[str, str] | None:

@@ -82,7 +82,7 @@ def pinned(
     SHA-256. ``stored``: what the text holds of its files is what counts; otherwise a file that has changed since is
     noted as a mistake. Without such files all stays as it is.
     """
-    written = _machine_paths(data)
+    written = paths_in(data)
     if not written:
         return data, text
     kept, before = held(text or ""), dict(pins(text or ""))
@@ -218,7 +218,8 @@ def _places_of_names(data: Mapping[str, Any]) -> Iterator[Place]:
         yield "sweep", axis, "paths"
 
 
-def _machine_paths(data: Mapping[str, Any]) -> list[str]:
+def paths_in(data: Mapping[str, Any]) -> list[str]:
+    """Return the paths of machine and model files that a scenario's data names, each once."""
     found: list[str] = []
 
     def note(path: str) -> str:

@@ -28,10 +28,11 @@ class Scenario(Shape):
     _text: str | None
     _file: str
     _tables: Tables
+    _reads: tuple[str, ...]
 
     def __init__(self, **data: Any) -> None:
         data = plain(data)
-        self.__dict__.update(_text=None, _file=NAMELESS, _tables={})
+        self.__dict__.update(_text=None, _file=NAMELESS, _tables={}, _reads=())
         try:
             super().__init__(**data)
         except Mistakes as error:
@@ -68,6 +69,11 @@ class Scenario(Shape):
         return self._tables
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """The paths of all files that it was read from: its own, and those of machines, models and tables."""
+        return self._reads
+
+    @property
     def text(self) -> str:
         """The text of the file, or equivalent TOML where the scenario was made in Python."""
         if self._text is None:
@@ -82,8 +88,10 @@ class Scenario(Shape):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def scenario(data: Mapping[str, Any], file: str, text: str | None, tables: Tables) -> Scenario:
+def scenario(
+    data: Mapping[str, Any], file: str, text: str | None, tables: Tables, reads: tuple[str, ...] = ()
+) -> Scenario:
     """Make a scenario that remembers where it came from; raises ScenarioError as ``Scenario`` does."""
     made = Scenario(**data)
-    made.__dict__.update(_file=file, _text=text, _tables=tables)
+    made.__dict__.update(_file=file, _text=text, _tables=tables, _reads=reads)
     return made

@@ -97,6 +97,18 @@ def writable(path: Place) -> Path:
     return target
 
 
+def spared(outputs: Iterable[Place], read: Iterable[Place]) -> None:
+    """Raise StoreError, before anything is computed, where an output would replace a file that is ``read`` for it.
+
+    Files are the same by whatever path, or link, they are named.
+    """
+    known = [Path(r) for r in read if Path(r).exists()]
+    for output in outputs:
+        target = Path(output)
+        if target.exists() and any(target.samefile(k) for k in known):
+            raise StoreError(f"{output} is read for this answer, which would replace it: choose another name")
+
+
 def _refuse_folder(target: Path) -> None:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
