@@ -159,12 +159,13 @@ def report(
     """
     from dse.reporting import reports
     from results import page
-    from results.export.reading import opened
+    from results.export.reading import opened, read_for
     from results.solution import Solution
-    from results.stores.files.storage import writable
+    from results.stores.files.storage import spared, writable
 
     page.check(file)
     target, found = writable(file), opened(source)
+    spared([target], read_for(source, found))
     if indices and not isinstance(found, Scenario):
         raise ValueError("indices need answers in samples of their own: give the scenario, not an answer")
     if isinstance(found, Solution):

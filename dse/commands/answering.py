@@ -128,7 +128,7 @@ def front(
     from dse.commands.terminal import front_records
     from dse.fronts import front as fronts
     from results.export import formats
-    from results.stores.files.storage import writable
+    from results.stores.files.storage import spared, writable
     from scenarios.language.searches import searched
 
     for output in outputs:
@@ -137,6 +137,7 @@ def front(
         else:
             formats.check(output, also=[RECORD])
     asked = searched(api.load(scenario, machine), search)
+    spared(outputs, asked.reads)
     who = _solver_by_name(**by) if by else None
     if asked.sweep:
         return _fronts(asked, outputs, points, tolerance, who, as_json)

@@ -14,7 +14,7 @@ from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, folder_
 from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import writable, write_text
+from results.stores.files.storage import spared, writable, write_text
 
 if TYPE_CHECKING:
     from results.side_by_side.comparison import Comparison
@@ -76,6 +76,7 @@ def compare(
     sides.
     """
     from dse import api
+    from dse.comparing import side_by_side
     from results.export import formats
 
     if over is None and any(x is not None for x in (start, stop, points, metric)):
@@ -87,9 +88,10 @@ def compare(
             formats.check(output, also=[RECORD, PAGE])
             if over is None and Path(output).suffix.lower() in PICTURES:
                 raise click.UsageError("a picture shows curves: name the quantity along which, --over PATH")
+    asked = side_by_side.asked(questions, machines)
+    spared(outputs, [file for q in asked for file in q.reads])
     found = api.compare(
-        *questions,
-        machines=machines,
+        *asked,
         baseline=baseline,
         over=over,
         start=start,

@@ -45,7 +45,7 @@ def export(source: str, outputs: tuple[str, ...], columns: str | None) -> int:
     chosen = None if columns is None else [name.strip() for name in columns.split(",")]
     for output in outputs:
         formats.check(output, chosen)
-    dataset = exporting.dataset_of(source)
+    dataset = exporting.dataset_of(source, outputs)
     for output in outputs:
         folder_for(output)
         formats.write(dataset, output, chosen)

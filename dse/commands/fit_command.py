@@ -17,7 +17,7 @@ from dse.commands.terminal.options.behaviour_options import (
     write_and_tell,
 )
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import writable
+from results.stores.files.storage import spared, writable
 
 MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", "--word-size": "network"}
 
@@ -104,6 +104,7 @@ def fit(
     refuse_options(model, [option for option, given in of_model.items() if given], output, plot)
     for path in filter(None, (output, plot)):
         writable(path)
+        spared([path], [measurements])
     if output and Path(output).exists() and not force:
         complain(f"dse: {output} exists; choose another name with -o, or replace it with --force")
         return WRONG

@@ -10,7 +10,7 @@ import click
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, WRONG, complain, folder_for
 from dse.commands.terminal.printing import say, say_json
 from dse.system.streams import INTERRUPTED
-from results.stores.files.storage import writable
+from results.stores.files.storage import spared, writable
 
 
 @click.command()
@@ -76,6 +76,7 @@ def measure(
 
     if output:
         writable(output)
+        spared([output], filter(None, (earlier,)))
     asked = asking.Asked(quick, asking.numbers(threads), device, power, name)
     found = asking.again(earlier, asked) if earlier else asking.take(asked, None if as_json else True)
     written: list[str] = []

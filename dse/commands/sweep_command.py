@@ -24,7 +24,7 @@ from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json
 from dse.quantities import plural
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import fillable, writable
+from results.stores.files.storage import fillable, spared, writable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -130,6 +130,8 @@ def sweep(
         baseline = scenario
     fillable(output)
     asked = api.load(scenario, machine)
+    beside = None if baseline is None else api.load(baseline, baseline_machine)
+    spared(pictures, (*asked.reads, *(beside.reads if beside else ())))
     if pictures:
         _refuse_undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})
     folder_for(output)
@@ -147,7 +149,7 @@ def sweep(
             extend=extend,
             depth=depth,
             **by,
-            baseline=None if baseline is None else api.load(baseline, baseline_machine),
+            baseline=beside,
         )
     draw(pictures, "sweep", dataset, dataset.attrs)
     return _print_sweep(dataset, output, summary, as_json)

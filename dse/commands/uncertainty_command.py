@@ -17,7 +17,7 @@ from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO
 from dse.commands.terminal.options.machine_option import MACHINE
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show_tables
 from dse.system.pictures import PICTURES
-from results.stores.files.storage import fillable, writable
+from results.stores.files.storage import fillable, spared, writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,19 +93,20 @@ def uncertainty(
     if design is not None and Path(design).suffix != RECORD:
         raise click.UsageError("--design takes a .json file, which `dse solve --json` printed")
     fixed = None if design is None else answer_files.read(Path(design))
+    asked = api.load(scenario, machine)
+    spared(filter(None, (*pictures, statistics)), (*asked.reads, *filter(None, (design,))))
     if indices:
         if output is not None or statistics is not None:
             raise click.UsageError("--indices writes pictures (--plot) and JSON (--json) only")
         values = None if fixed is None else fixed.variables
         with client_at(place) as client:
-            asked = api.load(scenario, machine)
             matter = api.what_matters(asked, samples, values, client, place.workers, True, place.patience)
         pictures = _drawn(pictures, "matters", matter, matter.samples.attrs)
         _print_indices(matter, pictures, as_json=as_json)
         return ANSWERED if matter.left_out < matter.rows else NO_ANSWER
     with filling(output), client_at(place) as client:
         found = api.uncertainty(
-            api.load(scenario, machine),
+            asked,
             output,
             samples,
             fixed,

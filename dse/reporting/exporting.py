@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import scenarios
 from results.export import answer_files, formats, reading
 from results.solution import Solution
+from results.stores.files.storage import spared
 from results.stores.files.trouble import StoreError
 from scenarios.questions import question
 from solvers.answer import answer
@@ -20,15 +21,17 @@ if TYPE_CHECKING:
 def export(source: Any, path: str | Path, columns: Iterable[str] | None = None) -> Path:
     """Write a store, a file or an answer as the format that ``path`` ends in; see ``dse.export``."""
     formats.check(path, columns)
-    return formats.write(dataset_of(source), path, columns)
+    return formats.write(dataset_of(source, [path]), path, columns)
 
 
-def dataset_of(source: Any) -> xr.Dataset:
+def dataset_of(source: Any, outputs: Iterable[str | Path]) -> xr.Dataset:
     """Return what is to be exported as a dataset: opened, or, of a scenario, answered first.
 
-    Raises ScenarioError, and StoreError where there is nothing that could be opened.
+    Raises ScenarioError, and StoreError where there is nothing that could be opened, or where one of the ``outputs``
+    would replace what is read.
     """
     found = reading.opened(source)
+    spared(outputs, reading.read_for(source, found))
     if isinstance(found, Solution):
         return answer_files.as_dataset(found, str(source) if isinstance(source, str | Path) else "")
     return _answers_as_dataset(found) if isinstance(found, scenarios.Scenario) else found

@@ -66,6 +66,13 @@ def opened(source: Any) -> xr.Dataset | Solution | Scenario:
     return scenarios.load(source)
 
 
+def read_for(source: Any, found: xr.Dataset | Solution | Scenario) -> tuple[str | Path, ...]:
+    """Return the paths of the files that what was ``opened`` was read from."""
+    if isinstance(found, scenarios.Scenario):
+        return found.reads
+    return (source,) if isinstance(source, str | Path) else ()
+
+
 def is_stored(source: str | Path) -> bool:
     """Tell whether a path is that of a dataset, and not of a scenario."""
     return remote(source) or Path(source).suffix in _STORED or Path(named(source)).is_dir()
