@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
+    from results.solution import Solution
+
 
 def question(dataset: xr.Dataset, name: str = "scenario") -> Scenario:
     """Read the question of a dataset; ``name``: what messages call it.
@@ -25,6 +27,11 @@ def question(dataset: xr.Dataset, name: str = "scenario") -> Scenario:
     Raises KeyError where a dataset has none, and ScenarioError where it can no longer be read.
     """
     return scenarios.from_text(str(dataset.attrs["scenario"]), name, tables(dataset.coords, dataset.attrs))
+
+
+def question_of(solution: Solution, name: str = "scenario") -> Scenario:
+    """Read the question of an answer; ``name``: what messages call it. Raises ScenarioError where it cannot be read."""
+    return scenarios.from_text(solution.scenario, name, tables_of(solution.tables))
 
 
 def grid(text: str, rows: Sequence[Table] = ()) -> Grid | None:
@@ -46,7 +53,7 @@ def tables(coordinates: Mapping[Any, Any], attributes: Mapping[Any, Any]) -> lis
     In coordinates stand the rows that axes go through, in an attribute those that worlds are drawn from.
     """
     return [
-        *_drawn_from(json.loads(attributes.get(DRAWN_FROM, "{}"))),
+        *tables_of(json.loads(attributes.get(DRAWN_FROM, "{}"))),
         *(
             _table_of_dataset(array, coordinates)
             for _, array in coordinates.items()
@@ -55,7 +62,8 @@ def tables(coordinates: Mapping[Any, Any], attributes: Mapping[Any, Any]) -> lis
     ]
 
 
-def _drawn_from(stored: Mapping[str, Mapping[str, list[float]]]) -> list[Table]:
+def tables_of(stored: Mapping[str, Mapping[str, Sequence[float]]]) -> list[Table]:
+    """Return the tables that worlds are drawn from, as ``provenance.drawn_from`` says what stands in them."""
     return [
         Table(name, {path: Cells(np.asarray(values, float)) for path, values in columns.items()})
         for name, columns in stored.items()

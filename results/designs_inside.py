@@ -45,7 +45,7 @@ class Designs:
 
 def of_solution(solution: Facts) -> Designs | None:
     """Return the design of an answer; None where there is none, or its question can no longer be read."""
-    grid = asked.grid(solution.scenario) if solution.metrics else None
+    grid = asked.grid(solution.scenario, asked.tables_of(solution.tables)) if solution.metrics else None
     if grid is None:
         return None
     question = _question_with_choices(grid.first, solution.variables)

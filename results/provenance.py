@@ -37,7 +37,7 @@ def attributes(grid: GridLike, question: Question) -> dict[str, Any]:
         "machine_parameters": json.dumps(_machine_records(grid, question), sort_keys=True),
         "waived_limits": " ".join(sorted(question.waive)),
         "versions": json.dumps(versions(), sort_keys=True),
-        **_drawn_from(question),
+        **({DRAWN_FROM: json.dumps(rows, sort_keys=True)} if (rows := drawn_from(question)) else {}),
         **_sources(grid, question),
     }
 
@@ -56,14 +56,14 @@ def _sources(grid: GridLike, question: Question) -> dict[str, str]:
     return {CHECKED: json.dumps([name, question.model.metric(name).flags]), SOURCES: json.dumps(told)}
 
 
-def _drawn_from(question: Question) -> dict[str, str]:
+def drawn_from(question: Question) -> Mapping[str, Mapping[str, Sequence[float]]]:
     """Return the columns of tables that uncertain numbers are drawn from, SI, by table and path; nothing without."""
-    found: dict[str, dict[str, list[float]]] = {}
+    found: dict[str, dict[str, Sequence[float]]] = {}
     marginals = {} if question.uncertain is None else question.uncertain.marginals
     for path, marginal in marginals.items():
         if marginal.table:
-            found.setdefault(marginal.table, {})[path] = list(marginal.numbers)
-    return {DRAWN_FROM: json.dumps(found, sort_keys=True)} if found else {}
+            found.setdefault(marginal.table, {})[path] = marginal.numbers
+    return found
 
 
 def questions(grid: GridLike) -> Iterator[tuple[str, Question]]:

@@ -261,7 +261,7 @@ def _on_axis(q: Scenario, path: str, values: dict[str, Any]) -> Scenario:
         raise _mistake(q.file, f"this scenario sweeps {', '.join(others)} too", right, "sweep")
     data = {**files.toml(q.text), "sweep": {AXIS: {"path": path, **values}}}
     try:
-        return scenarios.from_text(to_toml(data) + pin_lines(q.text), q.file)
+        return scenarios.from_text(to_toml(data) + pin_lines(q.text), q.file, q.tables.values())
     except scenarios.ScenarioError as found:
         # the file has no such axis: whoever asks named it
         keys = {f"sweep.{AXIS}.{own}": asked for own, asked in _ASKED_AS.items()}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import scenarios
+from results.asked import question_of
 from results.differing import answer_differences, dataset_differences, question_differences
 from results.differing.differences import Difference, without
 from results.export import answer_files, reading
@@ -42,7 +43,7 @@ def _answers(one: Solution, other: Solution, files: Sequence[str], tolerance: fl
     """Compare two answers, and what they were asked."""
     if one.scenario != other.scenario:
         told = zip((one, other), map(answer_files.question_in, files), strict=True)
-        asked = [scenarios.from_text(s.scenario, place) for s, place in told]
+        asked = [question_of(s, place) for s, place in told]
         yield from question_differences.differences(asked[0], asked[1], tolerance)
     yield from answer_differences.differences(one, other, tolerance)
 

@@ -122,16 +122,20 @@ def of_solution(solution: Solution, command: str = "") -> Page:
     rates = {n: s.elasticity for n, s in solution.limits.items() if s.elasticity}
     rates |= {n: v for n, v in solution.parameters.items() if abs(v) > 1e-9}
     tables = [(p.heading, p.columns, p.rows) for p in render.parts(solution)]
-    asked = _grid_and_question(solution.scenario)
+    rows = asked_of.tables_of(solution.tables)
+    asked = _grid_and_question(solution.scenario, rows)
     question = None if asked is None else asked[1]
     return Page(
         title=solution.title or "An answer",
-        answer=[*_question(solution.scenario, asked), *render.head(solution)],
+        answer=[*_question(solution.scenario, asked, rows), *render.head(solution)],
         question="" if asked is None else _in_words(*asked),
         first=[Section("Answer", tables=tables)],
         sections=[
             *machine_sections(
-                _given_machines(question), asked, machines_by_entry(solution.scenario), solution.scenario
+                _given_machines(question),
+                asked,
+                machines_by_entry(solution.scenario, rows),
+                solution.scenario,
             ),
             _reproduction(solution.scenario, provenance.versions(), command),
         ],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import scenarios
 from dse.system import files
 from results import dataset
+from results.asked import question_of
 from results.solution import Solution
 from results.stores.files.trouble import StoreError, explained
 from results.telling import fresh
@@ -28,7 +29,7 @@ SUFFIX = ".json"
 def read(path: str | os.PathLike[str]) -> Solution:
     """Read an answer that ``dse solve --json`` printed into a file; StoreError where it holds none."""
     with explained(path, "read"):
-        content = files.content(Path(path))
+        content = files.content(Path(path), files.MOST_NUMBERS)
     try:
         return from_json(json.loads(content))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
@@ -72,6 +73,10 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         bytes_per_word={n: _number_or_nan(v) for n, v in record.get("bytes_per_word", {}).items()},
         title=_checked_text(record.get("title", "")),
         scenario=_checked_text(record["scenario"]),
+        tables={
+            table: {path: tuple(map(_number_or_nan, column)) for path, column in columns.items()}
+            for table, columns in record.get("tables", {}).items()
+        },
         maximize=_truth(record.get("maximize", False)),
         runaway=_checked_text(record.get("runaway", "")),
         held={n: _checked_text(v) for n, v in record.get("held", {}).items()},
@@ -154,6 +159,6 @@ def as_dataset(solution: Solution, place: str = "") -> xr.Dataset:
     ``place``: the file that it was read from. Raises ScenarioError where the question that the answer holds can no
     longer be read.
     """
-    asked = scenarios.from_text(solution.scenario, question_in(place))
+    asked = question_of(solution, question_in(place))
     plan = dataset.layout(scenarios.grid(asked), {"method": solution.certificate})
     return dataset.to_dataset(plan, dataset.to_arrays(plan, [solution], ()))

@@ -57,6 +57,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         **({"bytes_per_word": dict(solution.bytes_per_word)} if solution.bytes_per_word else {}),
         "names": _named_numbers(solution),
         "scenario": solution.scenario,
+        **({"tables": dict(solution.tables)} if solution.tables else {}),
     }
     if solution.next_best is not None:
         told = solution.next_best

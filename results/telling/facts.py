@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
 from enum import StrEnum
 from typing import Any
@@ -132,6 +132,7 @@ class Facts(ByValue):
     that were asked for in bytes and are shown in bytes (see ``results.telling.sizes``). ``sampling``: which samples
     were drawn, and why.
     ``not_worst``: the limits, objectives and metrics not proved to be worst in the cases of a box that were tried.
+    ``tables``: the columns of tables that uncertain numbers are drawn from, SI, by table and path.
     ``next_best``: if every design was tried, the best one worse than this; None if there is none, or none known.
     """
 
@@ -181,3 +182,4 @@ class Facts(ByValue):
     measures: Mapping[str, str] = field(default_factory=dict)
     sampling: str = ""
     bytes_per_word: Mapping[str, float] = field(default_factory=dict)
+    tables: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dse.quantities import level_text, plural
 from formulations.uncertainty.measures import WORST, Weighing
 from formulations.uncertainty.worlds import SAMPLE, Cap, Worlds, of_values
+from results.provenance import drawn_from
 from results.solution import Solution, Status
 from results.telling.fresh import Fresh
 from scenarios.distributions import Marginal, Measure
@@ -61,6 +62,7 @@ def answer_now(question: Question, *, fresh: bool = True, brief: bool = False) -
     return dataclasses.replace(
         solution,
         sampling=told,
+        tables=drawn_from(question),
         certificate=proof,
         waived=tuple(sorted(question.waive)),
         seconds=time.perf_counter() - began,

@@ -1,5 +1,6 @@
 """``dse export`` and ``dse diff`` as typed: what they write and say, and the exit codes that scripts trust."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -228,3 +229,29 @@ def test_what_compare_writes_is_read_again(over: tuple[str, ...], tmp_path: Path
         assert typed("export", file, "-o", tmp_path / f"{number}.csv").exit_code == 0
     tables = [(tmp_path / f"{number}.csv").read_text("utf-8") for number in range(2)]
     assert tables[0] == tables[1]
+
+
+def test_an_answer_over_the_rows_of_a_table_is_exported_from_wherever_it_was_kept(tmp_path: Path):
+    """The rows go along with the answer: neither its file nor its table are needed."""
+    (tmp_path / "runs.csv").write_text("E [nJ/word]\n0.8\n1\n1.3\n")
+    uncertain = '[uncertain]\n"machine.energy_per_word" = { table = "runs.csv", column = "E" }\n'
+    asked, kept, page = (tmp_path / f"asked.{kind}" for kind in ("toml", "json", "html"))
+    text = DEADLINE.replace('"energy"', '"energy"\nmeasure = "mean"')
+    asked.write_text(text + uncertain + "sampling = { samples = 16 }\n")
+    solved = typed("solve", asked, "--json")
+    kept.write_text(solved.stdout)
+    made = [tmp_path / "of_file.csv", tmp_path / "of_answer.csv"]
+    assert typed("export", asked, "-o", made[0]).exit_code == 0
+    over = ["--over", "given.bodies", "--from", "1e5", "--to", "2e5", "--points", 2]
+    assert typed("compare", asked, asked, *over).exit_code == 0
+    for file in (tmp_path / "runs.csv", asked):
+        file.unlink()
+    done = typed("export", kept, "-o", made[1])
+    assert done.exit_code == 0, done.stderr
+    tables = [next(csv.DictReader(file.read_text().splitlines())) for file in made]
+    for table in tables:
+        table.pop("seconds [s]")
+    assert tables[0] == tables[1]
+    assert float(tables[0]["objective [J]"]) == json.loads(solved.stdout)["objective"]
+    assert typed("report", kept, "-o", page).exit_code == 0
+    assert "minimise energy =" in page.read_text()
