@@ -16,6 +16,7 @@ from dse.commands.terminal.options.behaviour_options import (
     refuse_behaviour,
     write_and_tell,
 )
+from dse.machines.fit_records import LEAST_CONFIDENCE
 from dse.system.pictures import PICTURES
 from results.stores.files.storage import spared, writable
 
@@ -37,7 +38,7 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
 @click.option("--folds", type=click.IntRange(2), help="Folds of the cross-validation over settings (dvfs).")
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=click.FloatRange(LEAST_CONFIDENCE, 1, max_open=True),
     default=0.95,
     show_default=True,
     help="Confidence of the intervals.",

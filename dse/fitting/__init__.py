@@ -15,6 +15,7 @@ from dse.fitting.machine_fits import clocks, dvfs, network, roofline
 from dse.fitting.machine_fits.result import Estimate, Fit
 from dse.fitting.reading import read
 from dse.fitting.table import table
+from dse.machines.fit_records import LEAST_CONFIDENCE
 from dse.names import unknown
 from dse.system.records import dataclass
 
@@ -65,8 +66,9 @@ def fit(
 
     if model not in MODELS:
         raise unknown("model that can be fitted", model, MODELS)
-    if not 0 < confidence < 1:
-        raise ValueError(f"a confidence lies between 0 and 1, such as 0.95, not {confidence!r}")
+    if not LEAST_CONFIDENCE <= confidence < 1:
+        least = f" and is at least {LEAST_CONFIDENCE:g}" if 0 < confidence < 1 else ""
+        raise ValueError(f"a confidence lies between 0 and 1{least}, such as 0.95, not {confidence!r}")
     if model != "dvfs" and (folds is not None or not relative):
         raise ValueError("folds and absolute errors are for the model dvfs")
     if model != "network" and word_size is not None:

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dse.machines import derivation, held, settings, values
+from dse.machines import derivation, fit_records, held, settings, values
 from dse.machines.figures import FIGURES
 from dse.machines.values import Value
 from dse.models import machine_parameter, machine_parameters
@@ -240,7 +240,7 @@ def parse(name: str, text: str) -> Machine:
     with _noted(mistakes):
         year = _year(data.get("year"))
     with _noted(mistakes):
-        fit = _fit_of_file(data.get("fit"))
+        fit = fit_records.read(data.get("fit"))
     with _noted(mistakes):
         shown = _figures_of(data.get("figures_of"))
     shown |= _each(figures, lambda k, e: _figure_of_file(k, e, evidence), mistakes)
@@ -318,19 +318,6 @@ def _parameters_of_file(stated: Mapping[str, Any], evidence: str, mistakes: list
     rest = {k: e for k, e in stated.items() if k not in size}
     found = own | _each(rest, lambda k, e: _parameter(k, e, evidence, words), mistakes)
     return {k: found[k] for k in stated if k in found}
-
-
-def _fit_of_file(fit: Any) -> dict[str, Any]:
-    """Return what a file says of its fit: the confidence of intervals, and the correlation of estimates."""
-    if not isinstance(fit, dict):
-        return {}
-    sure, pairs = fit.get("confidence"), fit.get("correlation", [])
-    if sure is not None and not (isinstance(sure, float) and 0 < sure < 1):
-        raise ValueError(f"[fit] confidence = {sure!r} is not a number between 0 and 1")
-    listed = isinstance(pairs, list) and all(isinstance(p, list) and len(p) == 3 for p in pairs)
-    if not listed or not all(isinstance(r, int | float) and -1 <= r <= 1 for _, _, r in pairs):
-        raise ValueError("[fit] correlation is not a list of [name, name, number from -1 to 1]")
-    return {"confidence": sure, "correlation": tuple((str(a), str(b), float(r)) for a, b, r in pairs)}
 
 
 def _parameter(name: str, entry: Any, evidence: str, word_size: float | None = None) -> Value:

@@ -11,6 +11,7 @@ import pytest
 
 import dse
 import scenarios
+from dse.machines.fit_records import FIT_KEYS
 from scenarios.distributions import Marginal
 from scenarios.uncertain import draw, uncertain_of
 from scenarios.uncertainty.known_spreads import of_interval
@@ -354,3 +355,46 @@ def test_intervals_of_a_map_of_machines_are_not_left_out_where_one_is_a_choice(t
     found = uncertain_of(scenarios.load({**question, "decide": decide}))
     assert found is not None
     assert {n.split(".")[1] for n in found.marginals} == {"cpu"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        # left out without a word, the intervals are others, and nothing is correlated
+        ("confidence", "confidenec", "[fit] has no 'confidenec'; did you mean 'confidence'?"),
+        ("correlation", "corelation", "[fit] has no 'corelation'; did you mean 'correlation'?"),
+        ('"energy_per_byte", -0.3', '"energy_per_bite", -0.3', "did you mean 'energy_per_byte' or"),
+        ("0.95", "0.0", "confidence = 0.0 is not a number between 0 and 1, such as 0.95"),
+        ("0.95", "1.5", "confidence = 1.5 is not a number between 0 and 1, such as 0.95"),
+        ("0.95", "95", "confidence = 95 is not a number between 0 and 1, such as 0.95"),
+        ("0.95", "nan", "confidence = nan is not a number between 0 and 1, such as 0.95"),
+        ("0.95", "1e-17", "confidence = 1e-17 is not a number between 0 and 1 of at least 1e-06"),
+        ("[fit]\n", "[[fit]]\n", "fit is a table: write [fit]"),
+    ],
+)
+def test_a_fit_that_would_be_read_otherwise_than_it_was_meant_is_refused(
+    tmp_path: Any, old: str, new: str, words: str
+) -> None:
+    assert old in FITTED
+    file = tmp_path / "my.toml"
+    file.write_text(FITTED.replace(old, new, 1))
+    data = {"model": "roofline", "machine": str(file), "given": {"flops": 1e12, "intensity": 4}}
+    with pytest.raises(scenarios.ScenarioError) as refused:
+        scenarios.load({**data, "uncertain": {"machine.*": {"from": "machine"}}})
+    assert words in str(refused.value)
+
+
+def test_every_key_that_a_fit_writes_is_read(tmp_path: Any) -> None:
+    """Twenty runs of known constants with one outlier: the file has all that [fit] may state."""
+    made = np.random.default_rng(5)
+    flops, size = 10 ** made.uniform(9, 11, 40), 10 ** made.uniform(8, 10, 40)
+    time = np.maximum(flops * 2e-12, size * 4e-12) * (1 + 0.01 * made.standard_normal(40))
+    energy = (flops * 3e-11 + size * 2.5e-10 + 100 * time) * (1 + 0.01 * made.standard_normal(40))
+    energy[7] *= 3
+    rows = "".join(f"{f},{b},{t},{e}\n" for f, b, t, e in zip(flops, size, time, energy, strict=True))
+    (tmp_path / "runs.csv").write_text("flops,bytes,time [s],energy [J]\n" + rows)
+    fit = dse.fit(tmp_path / "runs.csv", "roofline")
+    fit.save(tmp_path / "my.toml")
+    text = (tmp_path / "my.toml").read_text()
+    assert all(f"\n{key} = " in text for key in FIT_KEYS if key != "errors")
+    assert dse.machines.get(str(tmp_path / "my.toml")).confidence == 0.95
