@@ -26,7 +26,8 @@ class _UnknownUnit(UnitError):
 _NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?"
 _LONG = re.compile("[0-9]{41}")
 _FACTOR = r"[A-Za-zµμΩ%]{1,40}(?:(?:\^|\*\*)-?[1-9])?"
-_TEXT = re.compile(rf"\s*({_NUMBER})\s*((?:1\s*/\s*)?{_FACTOR}(?:\s*[*/]\s*{_FACTOR})*)?\s*")
+_UNIT = rf"(?:1\s*/\s*)?{_FACTOR}(?:\s*[*/]\s*{_FACTOR})*"
+_TEXT = re.compile(rf"\s*({_NUMBER})\s*({_UNIT})?\s*")
 _NAMES = re.compile(r"([A-Za-zµμΩ%]+)")
 FACTORS = re.compile(r"([*/]?)\s*([A-Za-zµμΩ%]+)(?:(?:\^|\*\*)(-?[1-9]))?")
 
@@ -224,6 +225,8 @@ def si_unit(unit: str) -> str:
 
     The unit's own text where no known unit measures the same and it is one already ("1/s^2").
     """
+    if unit and not re.fullmatch(_UNIT, unit):
+        raise UnitError(f'{_quoted_start(unit)} is not a unit: write its name alone, such as "s" or "1/s"')
     factor, dimension = _root(unit)
     if not dimension:
         return ""

@@ -109,6 +109,10 @@ GOOD = written(fitted("softmax"))
         ('name = "latency"', 'name = "__import__(1)"', "is a name of letters"),
         ('unit = "s"', 'unit = "ms"', "is not an SI unit"),
         ('unit = "s"', 'unit = "parsec"', "unknown unit"),
+        *(
+            ('unit = "s"', f'unit = "{u}"', f"'{u}' is not a unit")
+            for u in ("1,5 s", "3 s", "5", "１０ s", " s")
+        ),
         ("least = 1.0", "least = 0", "out of range"),
         ("least = 1.0", "least = 1e6", "least is above greatest"),
         ("least = 1.0", 'least = "1"', "is a number, not"),
