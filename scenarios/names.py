@@ -9,6 +9,7 @@ from dataclasses import field
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.validity import PREFIX
 from dse.quantities import examples
+from dse.system.amounts import MOST_POINTS_ASKED
 from dse.system.records import dataclass
 from scenarios import better
 from scenarios.axes import axes
@@ -315,6 +316,12 @@ def _front(reader: Reader, shape: Shape) -> None:
             "objective.front.points",
             f"points = {front.points} is too few for a front",
             "write a whole number of at least 2",
+        )
+    if front.points is not None and front.points > MOST_POINTS_ASKED:
+        add(
+            "objective.front.points",
+            f"points = {front.points:.6g} is too many for a front",
+            f"keep to {MOST_POINTS_ASKED}",
         )
     if front.tolerance is not None and not 0 < front.tolerance < 1:
         add(

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from numbers import Integral, Real
 from typing import ParamSpec, TypeVar
 
+from dse.system.amounts import MOST_POINTS_ASKED
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -42,11 +44,14 @@ def refuse_impossible(name: str, value: object, *, needed: bool = False) -> None
         _CHECKS[name](name, value)
 
 
-def _whole_number(least: int, name: str, value: object) -> None:
+def _whole_number(least: int, name: str, value: object, *, most: int | None = None) -> None:
+    wanted = (
+        f"{name} is {value!r}; it may be a whole number from {least} {'on' if most is None else f'to {most}'}"
+    )
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}; it may be a whole number from {least} on")
-    if value < least:
-        raise ValueError(f"{name} is {value!r}; it may be a whole number from {least} on")
+        raise TypeError(wanted)
+    if value < least or (most is not None and int(value) > most):
+        raise ValueError(wanted)
 
 
 def _number(what: str, name: str, value: object, *, zero: bool) -> None:
@@ -94,7 +99,7 @@ _CHECKS: Mapping[str, Callable[[str, object], None]] = {
     "over": _is_name,
     "path": _is_path,
     "patience": functools.partial(_number, "a time in seconds", zero=True),
-    "points": functools.partial(_whole_number, 2),
+    "points": functools.partial(_whole_number, 2, most=MOST_POINTS_ASKED),
     "seconds": functools.partial(_number, "a time in seconds", zero=False),
     "solver": _is_name,
     "store": _is_path,

@@ -20,6 +20,7 @@ from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import say_json, show
 from dse.names import unknown
 from dse.quantities import plural
+from dse.system.amounts import MOST_POINTS_ASKED
 from dse.system.pictures import PICTURES
 from dse.system.progress import reporting
 from dse.system.streams import INTERRUPTED
@@ -103,7 +104,7 @@ def _show_solution(solution: Solution, as_json: bool) -> None:
     metavar="FILE",
     help=FRONT_HELP,
 )
-@click.option("--points", type=click.IntRange(2), help=POINTS_HELP)
+@click.option("--points", type=click.IntRange(2, MOST_POINTS_ASKED), help=POINTS_HELP)
 @click.option("--tolerance", type=click.FloatRange(0, min_open=True), help=TOLERANCE_HELP)
 @solving
 @searching

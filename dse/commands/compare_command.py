@@ -13,6 +13,7 @@ from dse.commands.answering import CODES, RECORD
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON
 from dse.commands.terminal.printing import PAGE_WIDTH, say, say_json, show, table
+from dse.system.amounts import MOST_POINTS_ASKED
 from dse.system.pictures import PICTURES
 from results.stores.files.storage import spared, writable, write_text
 
@@ -50,7 +51,7 @@ OUTPUT_HELP = (
 )
 @click.option(
     "--points",
-    type=click.IntRange(2, 10_000),
+    type=click.IntRange(2, MOST_POINTS_ASKED),
     help="Values of --over that are tried (default: the file's axis, or 33).",
 )
 @click.option("--metric", metavar="NAME", help="What --over compares (default: the objective).")

@@ -8,6 +8,7 @@ import click
 
 from dse.commands.terminal.door import ANSWERED, folder_for, warn_of_unfinished
 from dse.commands.terminal.printing import say
+from dse.system.amounts import MOST_POINTS_ASKED
 
 
 @click.command()
@@ -15,7 +16,7 @@ from dse.commands.terminal.printing import say
 @click.option(
     "-o", "--output", required=True, metavar="PAGE", help="The page to write: a name that ends in .html."
 )
-@click.option("--points", type=click.IntRange(2), help="Number of points of a front.")
+@click.option("--points", type=click.IntRange(2, MOST_POINTS_ASKED), help="Number of points of a front.")
 @click.option(
     "--indices",
     is_flag=True,

@@ -22,6 +22,7 @@ from dse.fronts.bands import Band
 from dse.fronts.enclosure import ENCLOSURE_POINTS
 from dse.fronts.front_search import Front, Search, value
 from dse.sweeping.points import robust_points
+from dse.system.amounts import MOST_POINTS_ASKED
 from dse.system.progress import Report, reporting
 from dse.system.records import dataclass
 from formulations import failures
@@ -191,6 +192,8 @@ def _refuse_without_front(
         raise mistake("a front needs at least two objectives", right, "objective")
     if points is not None and not (_is_of_kind(points, Integral) and points >= 2):
         raise mistake(f"points = {points!r} is too few for a front", "write a whole number of at least 2")
+    if points is not None and points > MOST_POINTS_ASKED:
+        raise mistake(f"points = {points:.6g} is too many for a front", f"keep to {MOST_POINTS_ASKED}")
     if tolerance is not None and not (_is_of_kind(tolerance, Real) and 0 < tolerance < 1):
         raise mistake(
             f"tolerance = {tolerance!r} is not a tolerance",

@@ -29,6 +29,7 @@ STEP = {
     ("wrong", "said"),
     [
         *(({"points": n}, "write a whole number of at least 2") for n in (0, 1, -3, 3.5, "x", True)),
+        *(({"points": n}, "is too many for a front\n    keep to 10000") for n in (10_001, 10**300)),
         *(
             ({"tolerance": x}, "write a number between 0 and 1")
             for x in (0, -0.1, 1, 5, float("nan"), "1 %", True)
@@ -38,6 +39,16 @@ STEP = {
 def test_points_and_tolerance_that_mean_nothing_are_refused(wrong: dict[str, Any], said: str):
     with pytest.raises(ScenarioError, match=said):
         dse.front(STEP, **wrong)
+
+
+@pytest.mark.parametrize(
+    "command", ["front FILE", "report FILE -o a.html", "compare FILE FILE --over given.bodies"]
+)
+def test_no_command_takes_more_points_than_anybody_waits_for(command: str):
+    words = [w if w != "FILE" else "nbody_energy_time_front" for w in command.split()]
+    found = CliRunner().invoke(main, [*words, "--points", "10001"])
+    assert found.exit_code == 2
+    assert "10001 is not in the range 2<=x<=10000" in found.stderr
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,15 @@ def test_mistakes_in_what_is_decided(
             "too few for a front",
             "2",
         ),
+        *(
+            (
+                {"minimize": ["energy", "time"], "front": {"points": n}},
+                ".front.points",
+                wrong,
+                "keep to 10000",
+            )
+            for n, wrong in ((1e300, "points = 1e+300 is too many"), (10_001, "points = 10001 is too many"))
+        ),
         (
             {"minimize": ["energy", "time"], "front": {"points": 9, "tolerance": 0.1}},
             ".front",
