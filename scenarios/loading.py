@@ -35,6 +35,15 @@ _REPAIRS = {
     "illegal character '\\n'": "close the quotes on the line on which they open",
     "invalid statement": "write key = value, or [table]",
 }
+# slips of which more is known than what the reader of TOML says: how the line goes on there, and what would be right
+_SLIPS = (
+    (re.compile(r"(true|false)\b", re.IGNORECASE), "true and false are written in small letters"),
+    (re.compile(r"[“”„‟«»‘’‚]|[^\"'#]*[“”„‟«»‘’‚]"), 'quotes are straight: "nbody"'),
+)
+# three digits behind the comma may be thousands, too
+_COMMA = re.compile(
+    r"=\s*[+-]?(?:0,|[0-9]+,(?![0-9]{3}(?![0-9])))[0-9]+(?:[eE][+-]?[0-9]+)?(?=\s*(?:[},#]|$))"
+)
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 MOST_OF_A_LINE = 80
 MOST_IN_A_TABLE = 10_000
@@ -211,9 +220,20 @@ def _syntax(message: str, text: str, file: str) -> Problem:
         return Problem(file, place, wrong, f"{right}; {_reads(written)}")
     said = f"{found[1][:1].lower()}{found[1][1:]}"
     right = next((f"{words}; " for start, words in _REPAIRS.items() if said.startswith(start)), "")
+    slip = _slip(written, column)
+    if slip:
+        right = f"{slip}; "
     if text.lstrip().startswith("{"):
         right = "this seems to be JSON, and a scenario is TOML: lines such as key = value; "
     return Problem(file, place, f"not valid TOML: {said}", f"{right}{_reads(written)}")
+
+
+def _slip(line: str, column: int) -> str:
+    """Say what would be right at a place of a line where a usual slip stands; empty where none is seen."""
+    for number in _COMMA.finditer(line):
+        if number.start() < column <= number.end() + 2:
+            return "decimals have a point, such as 0.05"
+    return next((right for sign, right in _SLIPS if sign.match(line, column - 1)), "")
 
 
 def _reads(line: str) -> str:

@@ -297,7 +297,7 @@ def _ranked(reader: Reader, shape: Shape, key: str, name: str) -> None:
             reader.findings.add(key, f"{name} is not decided", "name a metric or a decided quantity")
         elif reader.parameters[name].choices:
             reader.findings.add(key, f"{name} is a choice among names", "name a metric or a decided number")
-    else:
+    elif f"define.{name}" not in reader.findings.broken:
         known_names = reader.countable_names(shape.decide)
         reader.findings.unknown(key, f"metric of {reader.model.name}", name, known_names)
 
@@ -307,7 +307,8 @@ def _front(reader: Reader, shape: Shape) -> None:
     if goal is None or goal.front is None:
         return
     front, names = goal.front, goal.minimize or goal.maximize or ()
-    if len(names) < 2:
+    unread = any(reader.findings.unreadable(f"objective.{way}") for way in ("minimize", "maximize"))
+    if len(names) < 2 and not unread:
         add("objective.front", "a front needs at least two objectives", 'write minimize = ["energy", "time"]')
     if front.points is not None and front.tolerance is not None:
         add("objective.front", "points and tolerance exclude each other", "keep one of them")

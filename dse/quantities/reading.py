@@ -28,6 +28,8 @@ _LONG = re.compile("[0-9]{41}")
 _FACTOR = r"[A-Za-zµμΩ%]{1,40}(?:(?:\^|\*\*)-?[1-9])?"
 _UNIT = rf"(?:1\s*/\s*)?{_FACTOR}(?:\s*[*/]\s*{_FACTOR})*"
 _TEXT = re.compile(rf"\s*({_NUMBER})\s*({_UNIT})?\s*")
+# three digits behind it may be thousands, too
+_COMMA = re.compile(r"\s*[+-]?(?:0?,|[0-9]+,(?![0-9]{3}(?![0-9])))[0-9]")
 _NAMES = re.compile(r"([A-Za-zµμΩ%]+)")
 FACTORS = re.compile(r"([*/]?)\s*([A-Za-zµμΩ%]+)(?:(?:\^|\*\*)(-?[1-9]))?")
 
@@ -199,6 +201,9 @@ def _number_and_unit(text: str, right: str, units: str = "") -> re.Match[str]:
     if match is None:
         wrong = f"is not one number with a unit{units}"
         wrong = "has more than 40 digits in a row" if _LONG.search(text) else wrong
+        point = text.replace(",", ".", 1)
+        if len(text) <= 200 and _COMMA.match(text) and _TEXT.fullmatch(point):
+            right = f'decimals with a point: "{point.strip()}"'
         raise UnitError(f"{_quoted_start(text)} {wrong}; write {right}")
     return match
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dse.system.records import dataclass
 from dse.system.streams import visible
 from results.page.insides import Insides
-from results.stores.files.storage import write_text
+from results.stores.files.storage import local, write_text
 from results.stores.files.trouble import StoreError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _without_controls(value: Any) -> Any:
 
 def check(file: str | Path) -> None:
     """Raise StoreError, before anything is computed, for a file that no browser would take for a page."""
-    target = Path(file)
+    target = local(file)
     if target.suffix.lower() not in ENDINGS:
         raise StoreError(f"{target}: a report is a page, name it {target.stem}.html")
 

@@ -321,6 +321,10 @@ def numbers(
                 right = f"give {aim.name} a value in the file, or use values instead of factors"
                 reader.findings.add(f"{key}.factors", wrong, right)
             return None
+        if base == 0 and len(entry.factors) > 1:
+            wrong = f"{aim.name} is 0, and so is every multiple of it"
+            reader.findings.add(f"{key}.factors", wrong, "use values instead of factors")
+            return None
         found = [base * f for f in entry.factors]
         places = [f"{key}.factors[{i}]" for i in range(len(found))]
     else:

@@ -28,6 +28,7 @@ from scenarios.define.trees import Call, Chain, Expression, Literal, Name, Negat
 from scenarios.language.errors import meant, shown
 
 MOST_CHARACTERS = 10_000
+LONGEST_QUOTED = 200
 MOST_TOKENS = 1000
 MOST_LEVELS = 50
 # how much of an expression stands around a caret
@@ -254,8 +255,8 @@ class _Parser:
         if token.kind == "number":
             return Literal(token.text, token.unit, token.at)
         if token.kind == "quoted":
-            if not token.text.strip() or len(token.text) > 200:
-                raise self.wrong(token, "backquotes hold one name of 1 to 200 characters")
+            if not token.text.strip() or len(token.text) > LONGEST_QUOTED:
+                raise self.wrong(token, f"backquotes hold one name of 1 to {LONGEST_QUOTED} characters")
             return Name(token.text, token.at)
         if token.kind == "name":
             return self._called(token) if self.now.text == "(" else self._named(token)

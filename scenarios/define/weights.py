@@ -26,7 +26,8 @@ def with_weights(shape: Shape, findings: Findings) -> Shape:
     if way:
         wrong = f"weights and {way} exclude each other"
         findings.add("objective", wrong, "keep one; negative weights are for what is to be large")
-    if not goal.weights:
+    unread = findings.unreadable(KEY)
+    if not (goal.weights or unread):
         findings.add(KEY, "no weight is given", 'write { energy = "1 1/J", time = "20 W/J" }')
     if NAME in shape.define:
         findings.add(f"define.{NAME}", f"{NAME} is what the sum by weights is called", "choose another name")
@@ -34,7 +35,7 @@ def with_weights(shape: Shape, findings: Findings) -> Shape:
     terms = [_weighted_metric(name, value, findings) for name, value in goal.weights.items()]
     update: dict[str, object] = {"weights": None}
     told = [t for t in terms if t]
-    if told and len(told) == len(terms) and not way:
+    if told and len(told) == len(terms) and not (way or unread):
         update["minimize"] = (NAME,)
         shape = shape.model_copy(update={"define": {**shape.define, NAME: " + ".join(told)}})
     else:

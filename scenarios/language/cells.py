@@ -105,12 +105,6 @@ def _value_list(value: Any) -> tuple[float | str, ...]:
     return tuple(_number_or_quantity(v) for v in value)
 
 
-def _weights(value: Any) -> dict[str, float | str]:
-    if not isinstance(value, Mapping):
-        raise Wrong("this is not a table of weights", 'write { energy = "1 1/J", time = "20 W/J" }')
-    return {str(name): _number_or_quantity(v) for name, v in value.items()}
-
-
 def _lists(value: Any) -> dict[str, tuple[float | str, ...]]:
     if not isinstance(value, Mapping) or not value:
         raise Wrong("this is not a table of lists", "write { bodies = [1e5, 1e6], processors = [64, 512] }")
@@ -146,12 +140,18 @@ def _headers(value: Any) -> dict[str, str]:
     return found
 
 
-def _factors(value: Any) -> tuple[float, ...]:
-    if not isinstance(value, list | tuple):
-        raise Wrong("this is not a list", "write a list such as [1, 0.5, 0.25]")
-    if any(isinstance(v, str) for v in value):
-        raise Wrong("a factor is a plain number", "write a list such as [1, 0.5, 0.25], or use values")
-    return tuple(_bare(v) for v in value)
+def _plain_numbers(what: str, right: str) -> Callable[[Any], tuple[float, ...]]:
+    """Return what reads a list of numbers without units; ``what`` each of them is, ``right``: what to write."""
+
+    def read(value: Any) -> tuple[float, ...]:
+        if not isinstance(value, list | tuple):
+            raise Wrong("this is not a list", f"write {right}")
+        for i, v in enumerate(value):
+            if isinstance(v, bool) or not isinstance(v, Real):
+                raise Wrong(f"entry {i + 1} is not a plain number, as every {what} is", f"write {right}")
+        return tuple(_bare(v) for v in value)
+
+    return read
 
 
 def _spacing(value: Any) -> str:
@@ -280,13 +280,20 @@ ModelFile = Annotated[str, Check(_text('write a model file in quotes, such as ".
 Definition = Annotated[str, Check(_definition, str)]
 Names = Annotated[tuple[str, ...], Check(_name_or_names, str | list[str])]
 Values = Annotated[tuple[float | str, ...], Check(_value_list, list[float | str])]
-Factors = Annotated[tuple[float, ...], Check(_factors, list[float])]
+Factors = Annotated[
+    tuple[float, ...],
+    Check(_plain_numbers("factor", "a list such as [1, 0.5, 0.25], or use values"), list[float]),
+]
+Shares = Annotated[
+    tuple[float, ...],
+    Check(_plain_numbers("weight", "a list with a weight for each value, such as [3, 1]"), list[float]),
+]
 Lists = Annotated[
     dict[str, tuple[float | str, ...]],
     Check(_lists, dict[str, list[float | str]]),
 ]
 Headers = Annotated[dict[str, str], Check(_headers, dict[str, str])]
-Weights = Annotated[dict[str, float | str], Check(_weights, dict[str, float | str])]
+Weights = dict[str, Number]
 Sampler = Annotated[
     str,
     Check(_sampler, Literal["TPE", "NSGA-II", "NSGA-III", "CMA-ES", "random"]),

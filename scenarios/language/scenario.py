@@ -36,7 +36,8 @@ class Scenario(Shape):
         try:
             super().__init__(**data)
         except Mistakes as error:
-            raise ScenarioError(p for _, p in problems_of(error, flattened(data), NAMELESS)) from None
+            told = problems_of(error, flattened(data), NAMELESS)
+            raise ScenarioError(dict.fromkeys(p for _, p in told)) from None
 
     def __eq__(self, other: object) -> bool:
         """Tell whether two scenarios say the same, in whatever file, order or layout; see ``dse.diff`` for meaning."""

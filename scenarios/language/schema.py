@@ -32,6 +32,7 @@ from scenarios.language.cells import (
     Positive,
     Sampler,
     Seed,
+    Shares,
     Spacing,
     Storage,
     Text,
@@ -226,7 +227,7 @@ class Spread(Part):
     """Both shapes, then the least and the greatest value (of a plain number 0 and 1 unless said otherwise)."""
     values: Values | None = None
     """The only values that it can have."""
-    weights: Factors | None = None
+    weights: Shares | None = None
     """With values: how probable each is, relative to the others; equally unless set."""
     table: Text | None = None
     """A CSV file, from the scenario's folder: each of its rows is as probable as any other. Numbers from one table are

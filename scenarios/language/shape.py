@@ -89,6 +89,9 @@ def problems_of(
             wrong = wrong.replace("this is", f"{shown(_entry_at(data, place))} is", 1)
         elif kind == EXTRA and _twice(place, data):
             wrong, right = f"{shown(dotted(place[1:]))} is given twice", "keep one of the two"
+        elif kind == EXTRA and _means_sampling(place):
+            place = place[:2]
+            wrong, right = f"unknown key {shown(place[1])}", "did you mean 'sampling'?"
         elif kind == EXTRA:
             near = full and number < MOST_MISTAKES
             wrong, right = _unknown(place) if near else (f"unknown key {shown(str(place[-1]))}", "")
@@ -105,16 +108,22 @@ def problems_of(
             place = (*place, "path")
             wrong, right = _missing(place, file)
         else:
-            wrong = f"{shown(found.value)} is {'not a list of tables' if place == ('kernels',) else 'not a table'}"
-            right = _TABLES.get(str(place[0]) if place else "", "write a table")
-            if place[:1] == ("limits",) and isinstance(found.value, int | float | str):
-                right = f"write a table such as {{ max = {shown(found.value)} }}"
-            if place == ("decide", "machine") and isinstance(found.value, str):
-                one = shown(found.value)
-                wrong = f"{one} is one machine, which leaves nothing to decide"
-                right = f"write machine = {one} at the top of the file, or a list: {{ values = [{one}, …] }}"
+            wrong, right = _not_a_table(place, found.value)
         cut = place[:-1] if kind in {"no_model", "no_kernels", "no_path"} or _twice(place, data) else place
         yield cut, Problem(file, dotted(place), wrong, right)
+
+
+def _not_a_table(place: Place, value: Any) -> tuple[str, str]:
+    if place == ("decide", "machine") and isinstance(value, str):
+        one = shown(value)
+        right = f"write machine = {one} at the top of the file, or a list: {{ values = [{one}, …] }}"
+        return f"{one} is one machine, which leaves nothing to decide", right
+    right = _TABLES.get(str(place[0]) if place else "", "write a table")
+    if place == ("objective", "weights"):
+        right = 'write { energy = "1 1/J", time = "20 W/J" }'
+    elif place[:1] == ("limits",) and isinstance(value, int | float | str):
+        right = f"write a table such as {{ max = {shown(value)} }}"
+    return f"{shown(value)} is {'not a list of tables' if place == ('kernels',) else 'not a table'}", right
 
 
 def dotted(place: Place) -> str:
@@ -134,6 +143,13 @@ def _fields(place: Place) -> type[Part]:
     if place == ("uncertain", "sampling"):
         return Drawing
     return _PARTS[str(place[0])]
+
+
+def _means_sampling(place: Place) -> bool:
+    """Whether a key of [uncertain.sampling] stands below a name that is like it."""
+    if len(place) != 3 or place[0] != "uncertain" or place[2] not in Drawing.model_fields:
+        return False
+    return bool(did_you_mean(str(place[1]), ["sampling"]))
 
 
 def _unknown(place: Place) -> tuple[str, str]:

@@ -191,6 +191,11 @@ def _table_from_file(
     ``places``: the keys at which the columns are named, unless they are below ``key``.columns.
     """
     place = f"{key}.table"
+    if not path:
+        findings.add(
+            place, "no file is named", 'write table = "runs.csv"; it starts from the folder of the scenario'
+        )
+        return None
     try:
         sheet = csv_files.read((folder / path).resolve())
     except OSError as error:

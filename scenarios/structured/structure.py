@@ -10,7 +10,7 @@ from typing import Any
 from dse import models
 from dse.models.described import units_of_equations
 from dse.models.model import MACHINE_PREFIX, Model
-from dse.models.shared.structure import Parts, Structure
+from dse.models.shared.structure import SETTINGS, Parts, Structure, WrongPart
 from dse.names import UnknownName
 from dse.system.records import dataclass
 from scenarios import extensions
@@ -119,7 +119,8 @@ def _expanded(
             return None
         wrong, _, right = str(error).rpartition("; ")
         takes = f"change the lists; `dse models {model.name}` says what it takes"
-        findings.add("given", wrong or right, right if wrong else takes)
+        key = _key_of_part(error, parts, shape) if isinstance(error, WrongPart) else "given"
+        findings.add(key, wrong or right, right if wrong else takes)
         return None
     work = tuple(
         some for t in structure.tables for r in parts.rows.get(t.name, ()) if (some := rows.something(t, r))
@@ -130,6 +131,16 @@ def _expanded(
     decide, unasked = _all_decisions(flat, shape, {*given, *shape.decide, *shape.define, *changed})
     made = shape.model_copy(update={"given": given, "decide": decide})
     return Plain(Reader(flat, findings, parts, unasked), made) if _distinct(flat, findings) else None
+
+
+def _key_of_part(error: WrongPart, parts: Parts, shape: Shape) -> str:
+    """Return the key of a row under [given], or of a setting: of one that a file of its own states, the machine."""
+    if error.table != SETTINGS:
+        places = [r.name for r in parts.rows.get(error.table, ())]
+        return f"given.{error.table}[{places.index(error.name)}]"
+    if not (isinstance(shape.machine, Mapping) and SETTINGS in shape.machine):
+        return "machine"
+    return f"machine.{SETTINGS}[{[str(s['name']) for s in parts.settings].index(error.name)}]"
 
 
 def _without_part(given: dict[str, Any], model: Model, flat: Model, findings: Findings) -> None:

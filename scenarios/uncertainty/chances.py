@@ -201,7 +201,8 @@ def _marginal(shape: Shape, roles: Roles, place: Place, name: str, nominal: floa
     spread = known_spreads.spread_of(shape.uncertain.spreads, name)
     way = _way(reader, key, spread)
     for extra, needs in (("weights", "values"), ("column", "table")):
-        if getattr(spread, extra) is not None and way != needs:
+        unread = reader.findings.unreadable(f"{key}.{needs}")
+        if getattr(spread, extra) is not None and way != needs and not unread:
             reader.findings.add(f"{key}.{extra}", f"{extra} stands beside {needs} only", "leave them out")
     found: Marginal | None
     if way is None:

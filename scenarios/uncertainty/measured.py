@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from scenarios.define.expressions import LONGEST_QUOTED
 from scenarios.distributions import Measure
 from scenarios.language.errors import Findings, shown
 from scenarios.language.schema import Goal, Judging, Shape
@@ -99,8 +100,10 @@ def _sound(shape: Shape, goal: Goal, name: str, entry: Judging, findings: Findin
         findings.add(key, f"{' and '.join(told)} exclude each other", "keep one of them")
     elif not told:
         findings.missing(key, f"no measure of {entry.of or 'it'} is given", _ONE_OF)
-    if not entry.of:
+    if not entry.of.strip():
         findings.missing(f"{key}.of", "no metric is named", f"write {EXAMPLE}")
+    elif "`" in entry.of or len(entry.of.splitlines()) > 1 or len(entry.of) > LONGEST_QUOTED:
+        findings.add(f"{key}.of", f"{shown(entry.of)} is not the name of a metric", f"write {EXAMPLE}")
     elif entry.of in goal.measures:
         findings.add(f"{key}.of", f"{entry.of} is a measure itself", "name the metric that it is of")
     elif entry.of in shape.decide or entry.of in shape.given:
@@ -114,7 +117,8 @@ def _sound(shape: Shape, goal: Goal, name: str, entry: Judging, findings: Findin
         findings.add(
             f"limits.{name}", f"{name} is a measure, which has no probability, worst or within", right
         )
-    if name not in ranked(goal) and limit is None and not _swept(shape, name):
+    unread = any(findings.unreadable(f"objective.{way}") for way in ("minimize", "maximize"))
+    if name not in ranked(goal) and limit is None and not (unread or _swept(shape, name)):
         right = f"list {shown(name)} under minimize, limit it, or leave it out"
         findings.add(key, f"{name} is neither an objective nor limited", right)
     return findings.count == before

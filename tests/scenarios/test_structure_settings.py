@@ -120,7 +120,7 @@ def test_a_number_of_one_setting_can_be_swept() -> None:
         (OWN | {"settings": [ONE | {"constant_power": "2 J"}]}, "machine.settings[0].constant_power", "energy", "u"),
         (OWN | {"settings": [ONE | {"constant_power": -2}]}, "machine.settings[0].constant_power", "range", "0"),
         (OWN | {"settings": [ONE | {"constnt_power": 2}]}, "machine.settings[0].constnt_power", "no num", "did you"),
-        ({"flops_per_cycle": 1, "settings": [{"name": "x"}]}, "given", "setting x has no", "state it"),
+        ({"flops_per_cycle": 1, "settings": [{"name": "x"}]}, "machine.settings[0]", "setting x has no", "state it"),
     ],
 )  # fmt: skip
 def test_mistakes_in_machines_with_settings(machine: Any, key: str, wrong: str, right: str) -> None:
@@ -159,6 +159,6 @@ def test_the_machine_of_a_menu_is_neither_decided_nor_swept() -> None:
 
 def test_phases_that_say_nothing_are_told() -> None:
     found = complaint(given={"phases": [{"name": "idle"}]})
-    assert (found.key, "phase idle has nothing to run" in found.wrong) == ("given", True)
+    assert (found.key, "phase idle has nothing to run" in found.wrong) == ("given.phases[0]", True)
     found = complaint(given={"phases": [{"name": "a", "flops": 1e9}, {"name": "idle", "flops": 0}]})
     assert (found.key, found.wrong) == ("given.phases[1]", 'phase "idle" has flops = 0')

@@ -238,11 +238,15 @@ def _products_of_monomials(a: list[Monomial], b: list[Monomial]) -> list[Monomia
     return [_product_of_two(x, y) for x in a for y in b]
 
 
+_COEFFICIENTS = "every name that is not among --of is a coefficient"
+
+
 def _product_of_two(x: Monomial, y: Monomial) -> Monomial:
     if x.group or y.group:
         raise _Wrong("a max or softmax can be added to other terms, not multiplied")
     if x.coefficient and y.coefficient:
-        raise _Wrong(f"{x.coefficient} and {y.coefficient} are multiplied: one coefficient for each term")
+        both = f"{x.coefficient} and {y.coefficient}"
+        raise _Wrong(f"{both} are multiplied: one coefficient for each term; {_COEFFICIENTS}")
     powers = dict(x.exponents)
     for n, e in y.exponents.items():
         powers[n] = powers.get(n, 0.0) + e
@@ -255,7 +259,7 @@ def _raised(terms: list[Monomial], e: float, how: str) -> Monomial:
         raise _Wrong(f"a sum cannot be {how}: only columns and numbers")
     (t,) = terms
     if t.coefficient:
-        raise _Wrong(f"the coefficient {t.coefficient} cannot be {how}")
+        raise _Wrong(f"the coefficient {t.coefficient} cannot be {how}; {_COEFFICIENTS}")
     try:
         factor = t.factor**e
     except OverflowError:

@@ -12,7 +12,7 @@ from dse.models.arithmetic import maximum, per, sharp, some
 from dse.models.partitions.partition_quantities import LINKS, TRANSFERS
 from dse.models.partitions.partition_work import Placed, Work, flag, total
 from dse.models.shared import families
-from dse.models.shared.structure import Row
+from dse.models.shared.structure import Row, WrongPart
 from dse.system.records import dataclass
 
 Pair = tuple[int, int]
@@ -61,9 +61,10 @@ def check(work: Work) -> None:
         first = seen.setdefault(pair, row.name)
         if first != row.name:
             ends = " and ".join(sorted(pair))
-            raise ValueError(
+            told = (
                 f"links {first} and {row.name} both join {ends}; give each pair one link, for both directions"
             )
+            raise WrongPart("links", row.name, told)
     if not work.links or len(work.processors) == 2:
         return
     of = {r.name: r for r in work.regions}
@@ -71,9 +72,11 @@ def check(work: Work) -> None:
         joined = [of[name] for name in t.refers.values()]
         if not any(_is_indivisible(r) for r in joined):
             names = " and ".join(r.name for r in joined)
-            raise ValueError(
+            raise WrongPart(
+                "transfers",
+                t.name,
                 f"transfer {t.name} is between regions that may both be divided ({names}), so that nothing says "
-                "which pair of processors it goes between; write divisible = false for one of them, or leave links out"
+                "which pair of processors it goes between; write divisible = false for one of them, or leave links out",
             )
 
 

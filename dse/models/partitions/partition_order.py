@@ -15,6 +15,7 @@ from dse.models.partitions.partition_links import Traffic, carrying, holding
 from dse.models.partitions.partition_quantities import TRANSFERS
 from dse.models.partitions.partition_work import Placed, Work, kinds, total
 from dse.models.shared import families
+from dse.models.shared.structure import WrongPart
 from dse.system.records import dataclass
 
 Cost = Callable[[Any, Any, Any], Any]
@@ -35,9 +36,11 @@ def check(work: Work) -> None:
     for t in work.transfers:
         source, target = t.refers["from"], t.refers["to"]
         if work.place(source) > work.place(target):
-            raise ValueError(
+            raise WrongPart(
+                "transfers",
+                t.name,
                 f"transfer {t.name} goes from {source} to {target}, which stands before it in the list; "
-                "with an order, list regions so that each comes after those it needs"
+                "with an order, list regions so that each comes after those it needs",
             )
 
 

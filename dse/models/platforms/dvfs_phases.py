@@ -8,7 +8,7 @@ from typing import Any
 
 from dse.models.platforms.dvfs_energy import CIRCUIT, LEAKAGE, OPERATIONS, SETTING, SOURCE, Operation
 from dse.models.shared.families import entry_parameters
-from dse.models.shared.structure import Parts, Row, Table
+from dse.models.shared.structure import SETTINGS, Parts, Row, Table, WrongPart
 from dse.quantities import Quantity
 from dse.system.records import dataclass
 
@@ -86,9 +86,12 @@ def listed(parts: Parts) -> Plan:
     if not parts.settings:
         raise ValueError("dvfs chooses among settings: the machine has none, give it [[settings]]")
     used, rated = _used(phases), _used(p for p in phases if not p.timed)
-    lacking = [text for numbers in parts.settings for text in _lacking(numbers, used, rated)]
+    lacking = [(s["name"], text) for s in parts.settings for text in _lacking(s, used, rated)]
     if lacking:
-        raise ValueError("; ".join(lacking) + "; state it, or leave the setting out of the machine's menu")
+        told = "; ".join(text for _, text in lacking)
+        raise WrongPart(
+            SETTINGS, str(lacking[0][0]), f"{told}; state it, or leave the setting out of the machine's menu"
+        )
     return Plan(phases, tuple(_setting_of_numbers(numbers, used) for numbers in parts.settings))
 
 
@@ -97,7 +100,8 @@ def _phase(stated: Row) -> Phase:
     timed = any(n.partition(".")[0] == TIMES.name for n in stated.stated)
     if not operations and not timed:
         kinds = ", ".join(o.count for o in OPERATIONS)
-        raise ValueError(f"phase {stated.name} has nothing to run: give counts ({kinds}) or times")
+        told = f"phase {stated.name} has nothing to run: give counts ({kinds}) or times"
+        raise WrongPart(PHASES.name, stated.name, told)
     return Phase(stated.name, operations, timed)
 
 

@@ -81,6 +81,18 @@ class Row:
     stated: frozenset[str] = frozenset()
 
 
+SETTINGS = "settings"
+"""What the menu of a machine is called in ``WrongPart``."""
+
+
+class WrongPart(ValueError):
+    """A model cannot run with one row of a list, or one setting; ``table`` (or SETTINGS) and ``name`` say which."""
+
+    def __init__(self, table: str, name: str, told: str) -> None:
+        super().__init__(told)
+        self.table, self.name = table, name
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The lists of one question, in file order: rows by table, names of machines, settings with their numbers.

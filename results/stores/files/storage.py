@@ -66,6 +66,9 @@ def fillable(place: Place) -> None:
     if kind in OF_FILES:
         more = ", of which dse report makes a page" if kind in OF_PAGES else ""
         raise StoreError(f"{text}: this fills a Zarr store (a folder): name it {Path(text).stem}.zarr{more}")
+    if remote(text):
+        # that no library reaches it is said of this name, before others are made from it
+        folder(text)
 
 
 def _below_root(text: str) -> str:
@@ -77,6 +80,8 @@ def _below_root(text: str) -> str:
 def local(path: Place) -> Path:
     """Return the path of a file to write; StoreError for an address."""
     text = os.fspath(path)
+    if not text:
+        raise StoreError("no file is named: the name to write to is empty")
     if "://" in text:
         raise StoreError(f"{text} is an address, and this writes a file of this machine: give a path")
     return Path(text)
