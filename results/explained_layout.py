@@ -38,8 +38,8 @@ SEPARATOR = ", "
 NAMES = frozenset(
     {
         NUMBER, PARAMETER, ALTERNATIVE, "elasticity_one_sided", "next_change", "next_objective", "range_low",
-        "range_high", "held", "next_best", "next_best_design", "sensitivity", "sensitivity_one_sided",
-        "alternative_status", "alternative_objective", "conflicts", "runaway", "certificate",
+        "range_high", "held", "next_best", "next_best_choice", "next_best_design", "sensitivity",
+        "sensitivity_one_sided", "alternative_status", "alternative_objective", "conflicts", "runaway", "certificate",
     }
 )  # fmt: skip
 """Names that a dataset of full depth needs for itself."""
@@ -98,6 +98,7 @@ def laid_out(
 ) -> Iterator[Variable]:
     """Go through the variables of what stands beside an answer."""
     first = questions[0]
+    named = any(d.choices is not None for q in questions for d in q.decide)
     goal = first.objectives[0].name if first.objectives else ""
     unit = (quantity(first.model, goal).unit or "1") if goal else "1"
 
@@ -122,7 +123,8 @@ def laid_out(
         (NUMBER, "range_high", "float64", _RANGE.format("greatest"), of_number),
         (NUMBER, "held", "int8", "end of its domain that alone bounds a number", ends),
         (NUMBER, "next_best_design", "float64", _NEXT_BEST, of_number),
-        *([("", "next_best", "float64", _NEXT_OBJECTIVE, reached)] if NUMBER in along else []),
+        *([("", "next_best", "float64", _NEXT_OBJECTIVE, reached)] if named or NUMBER in along else []),
+        *([("", "next_best_choice", "text", _NEXT_CHOICE, {})] if named else []),
         (
             PARAMETER,
             "sensitivity",
@@ -152,6 +154,7 @@ _RANGE = "{} optimal value of a number that is not unique (NaN: it is)"
 _NEXT_CHANGE = "value of the limit at which the answer next changes, of whole numbers and lists"
 _NEXT_BEST = "best design that is worse than the answer, where every design was tried"
 _NEXT_OBJECTIVE = "objective of the best design that is worse"
+_NEXT_CHOICE = "choice among names of the best design that is worse"
 _ONE_SIDED = "whether a sensitivity holds for the change that improves the objective only"
 
 
@@ -171,6 +174,7 @@ def reader(key: str, limits: tuple[str, ...], along: Labels) -> Callable[[Soluti
         "range_high": lambda s: [s.ranges.get(n, _NONE)[1] for n in numbers],
         "held": lambda s: [_end(s, n) for n in numbers],
         "next_best": lambda s: None if s.next_best is None else s.next_best.objective,
+        "next_best_choice": _next_choice,
         "next_best_design": lambda s: _design(s, numbers),
         "sensitivity": lambda s: [s.parameters.get(n, math.nan) for n in given],
         "sensitivity_one_sided": lambda s: [
@@ -202,6 +206,12 @@ def _end(s: Solution, name: str) -> int:
     if name not in s.variables:
         return -1
     return HELD_BY.index(s.held[name]) + 1 if s.held.get(name) in HELD_BY else 0
+
+
+def _next_choice(s: Solution) -> str:
+    """Return the names that the next best design has, as ``alternative`` writes them; "" where none is known."""
+    found = {} if s.next_best is None else s.next_best.variables
+    return _label({name: v for name, v in found.items() if isinstance(v, str)})
 
 
 def _design(s: Solution, names: Sequence[str]) -> list[float] | None:

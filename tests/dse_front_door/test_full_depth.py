@@ -44,6 +44,11 @@ CLASSES: dict[str, dict[str, Any]] = {
         **{k: v for k, v in NBODY.items() if k != "machine"},
         "decide": {**NBODY["decide"], "machine": {"values": ["balanced", "jaketown"]}},
     },
+    "names alone": {
+        **{k: v for k, v in NBODY.items() if k != "machine"},
+        "given": {**NBODY["given"], "processors": 50, "memory": 4e3},
+        "decide": {"machine": {"values": ["balanced", "jaketown", "contrived"]}},
+    },
     "table": {
         "model": "partition",
         "machine": {"cpu": "i3-2100t", "gpu": "gtx-750-tang2017"},
@@ -172,6 +177,17 @@ def test_names_and_units_say_what_is_told():
     np.testing.assert_allclose(best.where(there), swept["objective"].where(there), rtol=1e-9)
     assert json.loads(swept["range_low"].attrs["number_units"]) == {"processors": "1", "memory": "word"}
     assert swept["next_objective"].attrs["units"] == "J"
+
+
+def test_the_next_best_choice_is_kept_where_names_alone_are_chosen():
+    asked = {**CLASSES["names alone"], "limits": {}}
+    swept = dse.sweep(
+        {**asked, "sweep": {"bodies": {"path": "given.bodies", "values": [1e4, 1e5]}}}, depth="full"
+    )
+    alone = dse.solve(asked).next_best
+    assert alone is not None
+    assert float(swept["next_best"][1]) == alone.objective
+    assert str(swept["next_best_choice"].values[1]) == f"machine = {alone.variables['machine']}"
 
 
 def test_a_store_keeps_its_depth(tmp_path: Path):
