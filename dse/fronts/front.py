@@ -31,7 +31,7 @@ from results.along_fronts.hypervolume import with_growth
 from results.along_fronts.segments import JOINED, JOINED_ABOUT, UNKNOWN_BETWEEN
 from results.along_fronts.variable_names import AT, ENCLOSURE, LOWER, UPPER
 from results.solution import Solution, Status
-from results.telling import sizes
+from results.telling import sizes, words
 from scenarios.language.axis_slots import OF_FRONTS
 from scenarios.question import Question
 from scenarios.questions import question as question_of
@@ -244,8 +244,8 @@ def to_dataset(found: Front) -> xr.Dataset:
     """Lay out a front as a dataset along ``front``; attributes say how it was found, or why it is empty."""
     first, *others = found.question.objectives
     at = replace(found.question, limits=limited(found.question, {g.name: math.inf for g in others}))
-    words = f"points of the front, {'falling' if first.maximize else 'rising'} {first.name}"
-    axis = _Axis(tuple(float(i) for i in range(len(found.points))), words)
+    along = f"points of the front, {'falling' if first.maximize else 'rising'} {first.name}"
+    axis = _Axis(tuple(float(i) for i in range(len(found.points))), along)
     about = {"method": found.method, "solves": found.solves, "failed_solves": found.failed}
     about |= {"points": len(found.points)}
     if found.kind:
@@ -255,6 +255,8 @@ def to_dataset(found: Front) -> xr.Dataset:
     about |= {"jumps": found.jumps, "status": found.refusal.status.value if found.refusal else "answered"}
     if found.refusal is not None:
         about["conflict"] = json.dumps(dict(found.refusal.conflict))
+        why = words.why_infeasible(sizes.as_asked(found.refusal))
+        about |= {"reason": why} if why else {}
         about["certificate"] = found.refusal.certificate
         about |= {"message": found.refusal.message} if found.refusal.message else {}
     plan = results.dataset.layout(_Line((axis,), at), about, needed={*OF_FRONTS, AT, LOWER, UPPER})

@@ -23,6 +23,7 @@ ABOUT_PLACES = {
     POINTS: "points of the front",
     PLACE_STATUS: "whether there is a front, or why there is none",
     CONFLICT: "limits that exclude each other, and the value of each that is feasible, as JSON",
+    "front_reason": "limits that exclude each other, and what each would have to be, in words",
     "front_certificate": "what proves that there is no front",
     "front_message": "what went wrong, where the status is error",
     "front_method": "how the front was found",

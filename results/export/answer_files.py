@@ -11,9 +11,10 @@ import scenarios
 from dse.system import files
 from results import dataset
 from results.asked import question_of
+from results.export.documents import WHY_INFEASIBLE
 from results.solution import Solution
 from results.stores.files.trouble import StoreError, explained
-from results.telling import fresh
+from results.telling import fresh, render
 from results.telling.facts import Alternative, LimitState, NextBest, Status
 
 if TYPE_CHECKING:
@@ -160,5 +161,7 @@ def as_dataset(solution: Solution, place: str = "") -> xr.Dataset:
     longer be read.
     """
     asked = question_of(solution, question_in(place))
-    plan = dataset.layout(scenarios.grid(asked), {"method": solution.certificate})
+    why = [[p.heading, p.columns, p.rows] for p in render.refusals(solution)]
+    told = {"method": solution.certificate} | ({WHY_INFEASIBLE: json.dumps(why)} if why else {})
+    plan = dataset.layout(scenarios.grid(asked), told)
     return dataset.to_dataset(plan, dataset.to_arrays(plan, [solution], ()))

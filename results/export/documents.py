@@ -14,13 +14,15 @@ from results.stores.files.storage import replacing
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import xarray as xr
 
     from results.flat import Column
 
 DOCUMENT_DIGITS = 6
+WHY_INFEASIBLE = "why_infeasible"
+"""Attribute of an answer without a design: why, and what would do, as JSON: heading, columns, rows of each table."""
 _POWER = re.compile(r"(-?[0-9.]+)e([+-])0*([0-9]+)")
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -35,6 +37,8 @@ _TEX = {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
 }
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~]|&(?=#?\w+;))")
 
@@ -44,7 +48,8 @@ def to_markdown(
 ) -> Path:
     """Write a dataset as a Markdown table under its title, one row per point, units in the head.
 
-    Of a single answer the table stands upright: a row for each quantity. What comes from a scenario is escaped.
+    Of a single answer the table stands upright: a row for each quantity; of one without a design what conflicts and
+    what would do stands below. What comes from a scenario is escaped.
     Raises StoreError where the file cannot be written.
     """
     head, rows, right = _head_and_rows(dataset, columns)
@@ -54,6 +59,11 @@ def to_markdown(
         file.write(_markdown_line("---:" if r else "---" for r in right))
         for row in rows:
             file.write(_markdown_line(_markdown(cell) for cell in row))
+        for heading, columns_below, rows_below in _why_infeasible(dataset):
+            file.write(f"\n{_markdown(heading)}\n\n")
+            file.write(_markdown_line(_markdown(cell) for cell in columns_below))
+            file.write(_markdown_line("---" for _ in columns_below))
+            file.writelines(_markdown_line(_markdown(cell) for cell in row) for row in rows_below)
         file.write(f"\n{_markdown(_origin(dataset))}\n")
     return Path(path)
 
@@ -70,12 +80,25 @@ def to_latex(
         file.write(f"% {' '.join(visible(_origin(dataset)).split())}\n% needs \\usepackage{{booktabs}}\n")
         file.write("\\begin{table}\n  \\centering\n")
         file.write(f"  \\caption{{{_latex(_title(dataset))}}}\n" if _title(dataset) else "")
-        file.write(f"  \\begin{{tabular}}{{{''.join('r' if r else 'l' for r in right)}}}\n    \\toprule\n")
-        file.write(_ampersands(map(_latex, head)) + "    \\midrule\n")
-        for row in rows:
-            file.write(_ampersands(map(_latex, row)))
-        file.write("    \\bottomrule\n  \\end{tabular}\n\\end{table}\n")
+        file.writelines(_tabular("".join("r" if r else "l" for r in right), head, rows))
+        for heading, columns_below, rows_below in _why_infeasible(dataset):
+            file.write(f"\n  \\medskip\n  {_latex(heading)}\n\n  \\smallskip\n")
+            file.writelines(_tabular("l" * len(columns_below), columns_below, rows_below))
+        file.write("\\end{table}\n")
     return Path(path)
+
+
+def _tabular(alignment: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"  \\begin{{tabular}}{{{alignment}}}\n    \\toprule\n"
+    yield _ampersands(map(_latex, head)) + "    \\midrule\n"
+    for row in rows:
+        yield _ampersands(map(_latex, row))
+    yield "    \\bottomrule\n  \\end{tabular}\n"
+
+
+def _why_infeasible(dataset: xr.Dataset) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Return the tables that say why an answer has no design: heading, columns and rows of each."""
+    return json.loads(str(dataset.attrs.get(WHY_INFEASIBLE) or "[]"))
 
 
 def _markdown_line(cells: Any) -> str:

@@ -120,7 +120,7 @@ function startFront() {
     if (unproved) said.push(`${several ? `${unproved} designs` : "Diamonds"}: feasible, not proved optimal.`);
     if (dominated && drawn.flatMap(members).some((i) => dominated.values[i] === 1)) said.push("Hollow: a design of another front is at least as good in all objectives and better in one.");
     const empty = drawn.filter((p) => !p.count);
-    if (empty.length) said.push(`Without a front: ${empty.map((p) => `${p.at.join(", ")} (${p.refusal})`).slice(0, 6).join("; ")}${empty.length > 6 ? "; …" : ""}.`);
+    if (empty.length) said.push(`Without a front: ${empty.map((p) => `${p.at.join(", ")} (${p.refusal.split(". ")[0]})`).slice(0, 6).join("; ")}${empty.length > 6 ? "; …" : ""}.`);
     return said.join(" ");
   }
 

@@ -147,7 +147,9 @@ def _exchange(first: float, second: float) -> tuple[float, float] | None:
 
 
 def _refusal(about: Mapping[str, Any]) -> str:
-    """Say why there is no front."""
+    """Say why there is no front, in the words of its making; datasets made before these were kept have names alone."""
+    if about.get("reason"):
+        return f"no design: {about['reason']}"
     conflict = json.loads(str(about.get("conflict") or "{}"))
     if conflict:
         return (

@@ -82,8 +82,7 @@ def parts(solution: Facts) -> list[Part]:
     """Return the tables of an answer, those without rows left out."""
     solution = sizes.as_asked(solution)
     found = [
-        Part(_of_sets(solution), ("set", "limits"), _sets_of_limits(solution)),
-        Part(_clash(solution), ("limit", "feasible if"), tuple(words.conflict(solution))),
+        *_conflicts(solution),
         _decided_table(solution),
         *family_tables.decided(solution),
         _of_metrics(solution),
@@ -108,9 +107,28 @@ def parts(solution: Facts) -> list[Part]:
                 for name, e in _parameters_that_matter(solution)[:TOP]
             ),
         ),
-        Part(_of_choices(solution), _heads_of_choices(solution), _choice_rows(solution)),
+        _choices_table(solution),
     ]
     return [part for part in found if part.rows]
+
+
+def refusals(solution: Facts) -> list[Part]:
+    """Return the tables that say why an infeasible question has no design, and what would do; else none."""
+    if solution.status is not Status.INFEASIBLE:
+        return []
+    solution = sizes.as_asked(solution)
+    return [part for part in (*_conflicts(solution), _choices_table(solution)) if part.rows]
+
+
+def _conflicts(solution: Facts) -> tuple[Part, Part]:
+    return (
+        Part(_of_sets(solution), ("set", "limits"), _sets_of_limits(solution)),
+        Part(_clash(solution), ("limit", "feasible if"), tuple(words.conflict(solution))),
+    )
+
+
+def _choices_table(solution: Facts) -> Part:
+    return Part(_of_choices(solution), _heads_of_choices(solution), _choice_rows(solution))
 
 
 def _of_sets(solution: Facts) -> str:

@@ -191,6 +191,16 @@ def clashes(solution: Facts) -> list[str]:
     ]
 
 
+def why_infeasible(solution: Facts) -> str:
+    """Say which limits conflict, and what each would have to be; "" where no limit is known to."""
+    sets = clashes(solution)
+    if solution.conflict and not sets:
+        names = list(solution.conflict)
+        sets = [f"{' and '.join(names)} cannot {'hold together' if len(names) > 1 else 'be met'}"]
+    told = [f"{name}: {text}" for name, text in conflict(solution)]
+    return ". ".join("; ".join(some) for some in (sets, told) if some)
+
+
 def by_themselves(solution: Facts) -> bool:
     """Tell whether each limit of the conflict told fails alone, so that none of them clashes with another."""
     alone = {names[0] for names in solution.conflicts if len(names) == 1}

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from dse.fronts import front as fronts
 from dse.fronts import swept_fronts
 from results.along_fronts import front_places
 from results.export import formats
+from results.page import columns
 from scenarios import ScenarioError
 from scenarios.language.toml_text import to_toml
 
@@ -104,6 +106,18 @@ def test_a_place_without_a_front_is_empty_and_says_why(found: xr.Dataset):
     assert conflict == {"time": pytest.approx(least.objective, rel=1e-6)}
     assert at["front_certificate"].item()
     assert int(found["front_status"].sel(deadline=100.0, gpu=GPUS[0])) == codes["answered"]
+
+
+def test_the_page_names_every_conflict_and_what_would_do():
+    least = dse.solve(alone(100.0, GPUS[0]) | {"objective": {"minimize": "energy"}}).objective or 0.0
+    asked = ASKED | {"sweep": {"gpu": {"path": "machine.gpu", "values": GPUS[:1]}}}
+    both = dse.load(asked | {"limits": {"time": {"max": "1 s"}, "energy": {"max": f"{least / 2!r} J"}}})
+    (place,) = columns.of_dataset(dse.front(both)).places
+    assert "time cannot be met" in place.refusal
+    assert "energy cannot be met" in place.refusal
+    one = dse.load(asked | {"limits": {"time": {"max": "1 s"}}})
+    (place,) = columns.of_dataset(dse.front(one)).places
+    assert re.search(r"time cannot be met\. time: ≤ [0-9.]+ s \(asked: ≤ 1 s\)", place.refusal)
 
 
 def test_dominance_is_counted_across_places_only(found: xr.Dataset):

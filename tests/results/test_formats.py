@@ -17,6 +17,7 @@ import xarray as xr
 from results import dataset, flat
 from results.dataset import Arrays, Layout
 from results.export import formats, netcdf, parquet, reading
+from results.export.jsonable import to_json
 from results.stores import store
 from results.stores.chunks import chunk_slices
 from results.stores.files.trouble import StoreError
@@ -273,6 +274,23 @@ def test_a_document_has_what_a_reader_wants(tmp_path: Path):
     assert r"| deadline \[s\] | status | energy \[J\] | processors | memory \[word\] |" in text
     dse.export(dse.solve("nbody_deadline"), tmp_path / "y.md")
     assert "| processors | 2005 |  |" in (tmp_path / "y.md").read_text("utf-8")
+
+
+def test_a_document_of_an_infeasible_answer_says_what_conflicts_and_what_would_do(tmp_path: Path):
+    import dse
+
+    asked = dse.load("nbody_deadline").model_dump(exclude_defaults=True)
+    asked["limits"] = {"time": {"max": 0.01}, "power": {"max": 1000.0}}
+    asked["given"] = {"bodies": 1e5, "flops_per_pair": 10.0}
+    asked["decide"] = {"processors": {"max": 100.0}, "memory": {}}
+    (tmp_path / "a.json").write_text(json.dumps(to_json(dse.solve(asked))))
+    text = dse.export(tmp_path / "a.json", tmp_path / "x.md").read_text("utf-8")
+    assert "| 2 | time and processors cannot hold together |" in text
+    needed = re.search(r"\| time \| ≤ ([0-9.]+) s \(asked: ≤ 10 ms\) \|", text)
+    assert needed is not None
+    latex = dse.export(tmp_path / "a.json", tmp_path / "x.tex").read_text("utf-8")
+    assert rf"time & $\leq$ {needed[1]} s (asked: $\leq$ 10 ms) \\" in latex
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 3
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
