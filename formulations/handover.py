@@ -9,6 +9,7 @@ variable ``DSE_STRICT``, which helper processes inherit) a fallback is raised in
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +26,7 @@ LONGEST_REASON = 200
 MOST_REASONS_KEPT = 20
 """Reasons that are kept apart: a message may name a number that is another one at every point."""
 OTHERS = "other reasons"
+_EXCEPTION_NAMED = re.compile(r"(?:^|: )(?!ZeroDivision|Overflow|FloatingPoint|Arithmetic)[A-Z]\w*: ")
 Item = TypeVar("Item")
 
 
@@ -155,6 +157,11 @@ def merged(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for some in counts:
         total.update(some)
     return dict(sorted(total.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def exceptional(reasons: Mapping[str, int]) -> dict[str, int]:
+    """Points by reason, of those that name an exception which is none of ``ARITHMETIC``: a mistake in a program."""
+    return {reason: points for reason, points in reasons.items() if _EXCEPTION_NAMED.search(reason)}
 
 
 def words(reasons: Mapping[str, int]) -> str:

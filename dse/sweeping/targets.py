@@ -202,10 +202,12 @@ class Target:
         if self.at.path is not None:
             found[SINGLY] = sum(int(n.get("alone", 0)) for n in notes) + int(self._carried.get(SINGLY, 0))
         left = handover.merged(n.get(LEFT_OVER, {}) for n in notes)
-        if left:
+        failed = handover.exceptional(left)
+        if failed:
+            # what a way knows that it cannot take is no news: it stays in the attribute
             _log.warning(
-                "left over by a way for many points at once, where each choice at a point counts: %s",
-                handover.words(left),
+                "answered one by one after an exception, each choice at a point counted: %s",
+                handover.words(failed),
             )
         left = handover.merged([json.loads(self._carried.get(LEFT_OVER, "{}")), left])
         return {**self._carried, **found, LEFT_OVER: json.dumps(left)}

@@ -303,7 +303,7 @@ def _limits_of_table_conflicts(asked: Asked, own: Points) -> tuple[str, ...]:
     """Names of the limits that may be in conflict at points ``own``; raises Differ where these are not the same."""
     names = subsets.limit_names(divided.at(asked.question, own))
     if is_linear(asked.plain) and any(d.name in names for d in asked.plain.decide):
-        raise CannotTake("what the user says of a decided quantity may be in conflict")
+        raise CannotTake("the ends or values asked of a decided quantity may be in conflict")
     return names
 
 

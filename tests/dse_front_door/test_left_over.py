@@ -271,3 +271,15 @@ def test_short_sweeps_over_a_choice_alone_leave_nothing_over(points: int):
     }
     found = dse.sweep(asked, progress=False)
     assert json.loads(found.attrs["left_over"]) == {}
+
+
+def test_what_a_way_knows_that_it_cannot_take_is_stored_without_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(geometric_answers, "_refuted", breaks(CannotTake))
+    with caplog.at_level(logging.WARNING, logger="dse"):
+        found = dse.sweep(nbody(12), progress=False)
+    assert [r.getMessage() for r in caplog.records if r.name == "dse"] == []
+    ((reason, points),) = json.loads(found.attrs["left_over"]).items()
+    assert WRONG in reason
+    assert points == 12
