@@ -89,6 +89,27 @@ register_minimum = _minimum.register
 
 
 @singledispatch
+def _amount_times(amount: Any, each: Any) -> Any:
+    with np.errstate(invalid="ignore"):
+        found = amount * each
+    if isinstance(found, float):
+        return 0.0 if math.isnan(found) and amount == 0 and each == math.inf else found
+    if isinstance(found, np.ndarray) and np.isnan(found).any():
+        return np.where(np.equal(amount, 0) & np.equal(each, math.inf), 0.0, found)
+    return found
+
+
+def amount_times(amount: Any, each: Any) -> Any:
+    """Return amount × each; of none, what is infinite of each is nothing."""
+    plain = _amount_times.dispatch(object)
+    made = _amount_times.dispatch(type(amount))
+    return (_amount_times.dispatch(type(each)) if made is plain else made)(amount, each)
+
+
+register_amount_times = _amount_times.register
+
+
+@singledispatch
 def _difference(a: Any, b: Any) -> Any:
     if _difference.dispatch(type(b)) is not _difference.dispatch(object):
         return _difference.dispatch(type(b))(a, b)

@@ -142,3 +142,8 @@ def _fractional_power(base: Later, exponent: float, size: Callable[[], Any]) -> 
 @arithmetic.sharp.register(Later)
 def _sharp(part: Later) -> Later:
     return Later(arithmetic.sharp, part)
+
+
+@arithmetic.register_amount_times(Later)
+def _amount_times(amount: Any, each: Any) -> Later:
+    return Later(arithmetic.amount_times, amount, each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Mapping
 from importlib.resources import files
@@ -188,6 +189,34 @@ def test_every_model_has_totals_but_those_with_a_cost_of_their_own():
     assert {n for n in models.built_in_names() if not quantities(models.get(n))} == without
     names = {n for n, _ in quantities(models.get("nbody"))}
     assert {"grid", "carbon_intensity", "lifetime", "machine.purchase_price", "cost", "carbon"} <= names
+
+
+def test_blocks_that_are_on_and_idle_cost_without_end_and_those_of_no_block_nothing():
+    """Work that is never done keeps one kind for ever; of the other kind there is no block."""
+    priced = {"purchase_price": 100.0, "embodied_carbon": 10.0}
+    asked: dict[str, Any] = {
+        "model": "blocks",
+        "machine": {b: {"base": "gtx-titan-choi2014", **priced} for b in ("a", "b")},
+        "given": {"flops": 1e12, "intensity": 1.0, "sharing": "free", "count.a": 0, "count.b": 1}
+        | {"busy.a": 0.0, "busy.b": 0.0, "electricity_price": 4e-8, "carbon_intensity": 1e-7}
+        | {"lifetime": 1e8, "utilisation": 0.7},
+    }
+    names = ("energy", "cost", "cost_purchase", "carbon", "carbon_embodied")
+    assert [dse.solve(asked).metrics[n] for n in names] == [math.inf] * len(names)
+    lines = {"path": "given.intensity", "start": 1.0, "stop": 30.0, "num": 30}
+    many = dse.sweep({**asked, "sweep": {"intensity": lines}}, progress=False)
+    assert all((many[n] == math.inf).all() for n in names)
+    unsure = {"intensity": {"uniform": [0.5, 2.0]}, "sampling": {"samples": 16}}
+    left = {n: v for n, v in asked["given"].items() if not n.startswith(("count", "busy"))}
+    decided = {
+        **asked,
+        "given": left,
+        "uncertain": unsure,
+        "decide": {"count.a": {"max": 6}, "count.b": {"max": 3}},
+        "objective": {"minimize": "nameplate_power", "measure": "mean"},
+    }
+    found = dse.solve(decided)
+    assert not any(math.isnan(found.metrics[n]) for n in names)
 
 
 def test_one_total_asks_for_nothing_of_the_other():

@@ -209,13 +209,14 @@ class Equations:
 
 
 def _account_amount(held: Held, account: Account, machine: Mapping[str, Any], product: Any) -> Any:
-    from dse.models.arithmetic import maximum  # with NumPy, which listing models does without
+    from dse.models.arithmetic import amount_times, maximum  # with NumPy, which listing models does without
 
     one = account.word if held.memory else account.processor
     counts = [product(names) for names in held.counts]
     count = counts[0] if len(counts) == 1 else maximum(*counts)
     worth = machine[f"{held.entry}.{one.name}" if held.entry else one.name]
-    return count * worth * product(held.time)
+    # of none, and of what is free, work that never ends takes nothing
+    return amount_times(count * worth, product(held.time))
 
 
 def _price_per_joule(g: Any, account: Account) -> Any:
