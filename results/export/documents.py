@@ -98,7 +98,9 @@ def _tabular(alignment: str, head: Sequence[str], rows: Iterable[Sequence[str]])
 
 def _why_infeasible(dataset: xr.Dataset) -> list[tuple[str, list[str], list[list[str]]]]:
     """Return the tables that say why an answer has no design: heading, columns and rows of each."""
-    return json.loads(str(dataset.attrs.get(WHY_INFEASIBLE) or "[]"))
+    found: list[tuple[str, list[str], list[list[str]]]]
+    found = json.loads(str(dataset.attrs.get(WHY_INFEASIBLE) or "[]"))
+    return found
 
 
 def _markdown_line(cells: Any) -> str:

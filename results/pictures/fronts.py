@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.system.pictures import BLUE, GREEN, GREY, VERMILLION
+from dse.system.pictures import BLUE, GREEN, GREY, PURPLE, VERMILLION
 from results import axes
 from results.along_fronts import along
 from results.along_fronts.variable_names import FRONT
@@ -131,14 +131,18 @@ def _coloured(figure: Figure, panel: Axes, across: Any, up: Any, proved: Any, th
 def _mark_best_of_each(
     panel: Axes, dataset: xr.Dataset, names: list[str], across: Any, up: Any, order: Any
 ) -> None:
-    """Mark the best design for each objective alone, with its value."""
+    """Mark the best design for each objective alone, with its value; also for one that colours tell."""
     goals = objectives(dataset)
-    for values, name, colour, marker in ((across, names[0], VERMILLION, "s"), (up, names[1], GREEN, "D")):
+    marks = [(across, names[0], VERMILLION, "s", 13), (up, names[1], GREEN, "D", 13)]
+    for name in [n for n in goals if n not in names][:1]:
+        # large enough to be seen behind another mark
+        marks.insert(0, (dataset[name].values[order], name, PURPLE, "h", 19))
+    for values, name, colour, marker, size in marks:
         largest = goals.get(name, False)
         i = int(np.argmax(values) if largest else np.argmin(values))
         amount = _distinct_amount(dataset, name, order, i)
         text = f"{'greatest' if largest else 'least'} {axes.words(axes.measured(dataset, name))}: {amount}"
-        style: dict[str, Any] = {"color": colour, "markersize": 13, "markeredgecolor": "black", "zorder": 3}
+        style: dict[str, Any] = {"color": colour, "markersize": size, "markeredgecolor": "black", "zorder": 3}
         panel.plot([across[i]], [up[i]], marker, label=text, linestyle="none", **style)
 
 

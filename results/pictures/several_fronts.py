@@ -119,9 +119,11 @@ def _draw_front(panel: Axes, curve: _Curve, names: list[str], scales: list[Scale
         nothing = Line2D([], [], **style, markerfacecolor="white", alpha=0.5)
         return {f"{curve.text} ({_refusal(part)})": nothing} if curve.text else {}
     order = kept[np.argsort(points[0, kept], kind="stable")]
+    before = len(panel.get_children())
     if len(objectives(part)) == 2:
         # of three objectives nothing lies between the points in this plane
         draw_between(panel, part, names, order, scales, curve.colour)
+    joined = len(panel.get_children()) > before
     across, up = (scale.factor * points[i, order] for i, scale in enumerate(scales))
     proved = part["status"].values[order] == axes.OPTIMAL
     beaten = part["dominated"].values[order] == 1 if "dominated" in part else np.zeros(order.size, bool)
@@ -133,7 +135,13 @@ def _draw_front(panel: Axes, curve: _Curve, names: list[str], scales: list[Scale
     for mask, look in looks:
         if mask.any():
             panel.plot(across[mask], up[mask], curve.marker, markersize=8, linestyle="none", **look)
-    return {curve.text: Line2D([], [], **style, markersize=8)} if curve.text else {}
+    if not curve.text:
+        return {}
+    # the mark in the legend is one that is drawn: the first of these looks that a design has
+    look = next(look for mask, look in looks if mask.any())
+    style |= {"markerfacecolor": look["markerfacecolor"], "markeredgecolor": look["color"]}
+    text = f"{curve.text} (dominated)" if beaten.all() else curve.text
+    return {text: Line2D([], [], **style | ({} if joined else {"linestyle": "none"}), markersize=8)}
 
 
 def _missing(dataset: xr.Dataset, names: list[str], axis: str) -> dict[str, Any]:

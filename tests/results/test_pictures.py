@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 import dse
 from results import plot
+from results.along_fronts import segments
 from results.dataset import BINDING, NOT_BINDING
 from results.pictures import breakdown, several_fronts
 from results.pictures.canvas import LINES
@@ -149,6 +150,17 @@ def test_fronts_over_an_axis_are_told_apart_and_dominated_designs_are_hollow_and
     )
     np.testing.assert_array_equal(dots[first[0].lower(), "#ffffff", first[1]], [[4.0, 25.0]])
     np.testing.assert_array_equal(dots[PALE.lower(), "#ffffff", second[1]][:, 0], TIME[1:])
+
+
+def test_the_legend_shows_the_marks_that_are_drawn_and_lines_only_where_there_are_any():
+    ds = fronts(3)
+    ds["dominated"][1] = 1
+    figure = plot.front(ds.assign(joined=(("machine", "front"), np.full((3, 4), segments.JUMP_BETWEEN))))
+    handles = dict(zip(legend(figure), figure.legends[0].legend_handles, strict=True))
+    drawn = {(to_hex(x.get_markeredgecolor()), x.get_marker()) for x in figure.axes[0].lines}
+    for mark in (handles["machine: m0"], handles["machine: m1 (dominated)"]):
+        assert (to_hex(mark.get_markeredgecolor()), mark.get_marker()) in drawn
+        assert mark.get_linestyle() == "None"
 
 
 def test_many_fronts_need_an_axis_of_numbers():
@@ -386,7 +398,3 @@ def test_what_a_dataset_cannot_show_is_refused_with_what_it_can(grid: xr.Dataset
         ValueError, match=r"a front, and maps and lines show a sweep.*can show front\(\), parallel\(\)"
     ):
         one_front().dse.map()
-
-
-def test_a_figure_shows_itself_in_a_notebook():
-    assert plot.front(one_front())._repr_png_().startswith(b"\x89PNG")

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,6 +76,12 @@ def test_a_wide_front_has_logarithmic_axes(plan: Layout):
     assert panel.xaxis.get_major_formatter()(0.02, 0) == "20 ms"
 
 
+def drawn_at(panel: Any, third: float) -> Any:
+    """Where the design is drawn whose colour tells this number."""
+    places = [(c.get_offsets(), c.get_array()) for c in panel.collections]
+    return next(at[i] for at, told in places for i in range(len(at)) if told[i] == third)
+
+
 def test_three_objectives_claim_no_curve_and_colour_the_third(plan: Layout, tmp_path: Path):
     ds = front_of(plan, np.array([1.0, 2.0, 2.5, 4.0]))
     ds["power"] = ("front", np.array([100.0, 20.0, 300.0, 40.0]), {"units": "W"})
@@ -88,6 +95,8 @@ def test_three_objectives_claim_no_curve_and_colour_the_third(plan: Layout, tmp_
     drawn = np.concatenate([c.get_array() for c in panel.collections])
     assert sorted(drawn) == [20.0, 40.0, 100.0, 300.0]
     assert {"proved optimal", "feasible, not proved optimal"} < set(legend(figure))
+    (least,) = (line for line in panel.lines if line.get_label() == "least power: 20 W")
+    np.testing.assert_array_equal(least.get_xydata(), [drawn_at(panel, 20.0)])
     plot.save(figure, tmp_path / "three.png")
 
 
@@ -348,3 +357,7 @@ def test_a_sweep_without_limits_has_regions_too(status: str):
     )
     told = [text for text, _ in forbidden.regions(found)]
     assert told == (["infeasible"] if status == "infeasible" else [])
+
+
+def test_a_figure_shows_itself_in_a_notebook(plan: Layout):
+    assert plot.front(front_of(plan, np.array([1.0, 2.0])))._repr_png_().startswith(b"\x89PNG")
