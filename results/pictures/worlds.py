@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST_DECIDED_DRAWN, MOST_CHOICES_DRAWN, MOST_WORLD_BARS = 4, 2, 8
 MOST_BINS = 60
+ROOM_FOR_SHARE = 22.0
+"""Percent of an axis that ends at 100 % in which a share is written."""
 BAR_SHARE, MOST_CHOICE_TICKS = 0.6, 6
 # values that differ by less than this share are one value to the eye
 ONE_VALUE = 1e-9
@@ -192,6 +194,13 @@ def _bars_at(values: Any, *, log: bool) -> tuple[Any, Any]:
     return low, high - low
 
 
+def _place_of_share(low: float, high: float) -> tuple[float, str]:
+    """Return where a share is written, and on which side of that place: beyond its interval, else inside the bar."""
+    if high <= 100 - ROOM_FOR_SHARE:
+        return high, "left"
+    return (low, "right") if low >= ROOM_FOR_SHARE else (0.0, "left")
+
+
 def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None:
     shown = shares[:MOST_WORLD_BARS]
     for place, s in enumerate(shown):
@@ -199,16 +208,19 @@ def _draw_share_bars(panel: Axes, title: str, shares: tuple[Share, ...]) -> None
         panel.barh(place, 100 * e.value, height=0.62, color=GREEN, edgecolor="black", linewidth=0.6, zorder=3)
         reach = [[100 * (e.value - e.low)], [100 * (e.high - e.value)]]
         panel.errorbar(100 * e.value, place, xerr=reach, color="black", capsize=4, linewidth=1.2, zorder=4)
+        at, ha = _place_of_share(100 * e.low, 100 * e.high)
         panel.annotate(
             f"{100 * e.value:.3g} %",
-            (100 * e.high, place),
-            (6, 0),
+            (at, place),
+            (-6 if ha == "right" else 6, 0),
             textcoords="offset points",
             va="center",
+            ha=ha,
             fontsize=SMALL_POINTS,
+            zorder=5,
         )
     label_bars(panel, [s.name for s in shown], 28)
-    panel.set_xlim(0, 125)
+    panel.set_xlim(0, 100)
     panel.set_xticks([0, 25, 50, 75, 100])
     panel.set_xlabel(f"{title} (% of samples)", fontsize=MEDIUM)
     panel.tick_params(labelbottom=True)

@@ -330,7 +330,9 @@ def test_what_is_picked_from_a_list_is_drawn_once_and_at_its_values():
     found = dse.uncertainty(asked, workers=1, progress=False)
     drawn = {n for n in found.winners if len(found.winners[n]) > 1}
     assert drawn == {"processors", "memory"}
-    titles = [a.get_xlabel() for a in plot.worlds(found).axes]
+    panels = plot.worlds(found).axes
+    titles = [a.get_xlabel() for a in panels]
+    assert {a.get_xlim() for a in panels if a.get_xlabel().endswith("(% of samples)")} == {(0.0, 100.0)}
     assert titles[1:3] == ["which processors wins (% of samples)", "which memory wins (% of samples)"]
     assert not [t for t in titles if t.startswith(("processors", "memory"))]
     one = replace(
