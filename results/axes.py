@@ -264,10 +264,28 @@ def turn_crowded(panel: Axes) -> None:
     if figure is None or not isinstance(panel.xaxis.get_major_locator(), FixedLocator):
         return
     texts = panel.get_xticklabels()
+    if any("\n" in t.get_text() for t in texts):
+        # whoever wrote several lines saw to it that they have room
+        return
     longest = max((len(t.get_text()) for t in texts), default=0)
     if (longest + 1) * len(texts) > LETTERS * panel.get_position().width * figure.get_figwidth():
         for text in texts:
             text.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def keep_inside(panel: Axes) -> None:
+    """Write the number at the right end of an axis to the left of its tick where it would stand beyond the panel."""
+    figure, (low, high) = panel.get_figure(root=True), panel.get_xlim()
+    places = np.asarray(panel.xaxis.get_majorticklocs(), float)
+    if figure is None or not ((places >= low) & (places <= high)).any():
+        return
+    last = int(np.flatnonzero((places >= low) & (places <= high))[-1])
+    text = str(panel.xaxis.get_major_formatter().format_ticks(places.tolist())[last])
+    scale = panel.xaxis.get_transform()
+    left, right, at = (float(scale.transform([x])[0]) for x in (low, high, places[last]))
+    room = LETTERS * panel.get_position().width * figure.get_figwidth() * (right - at) / (right - left)
+    if "\n" not in text and len(text) / 2 > room + 1:
+        panel.xaxis.get_major_ticks(len(places))[last].label1.set_horizontalalignment("right")
 
 
 def _level(values: Any) -> tuple[float, float]:

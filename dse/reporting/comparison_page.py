@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.system.pictures import GREY
 from results import axes, page, plot
 from results.page import Page, Section
 
@@ -44,7 +43,6 @@ def picture(found: Comparison, file: str | Path) -> Path:
     dataset = curve.to_dataset(found.baseline)
     figure = plot.sweep(dataset)
     panel, along = figure.axes[0], str(dataset["objective"].dims[0])
-    scale = axes.dress(panel, "x", axes.places(dataset[along]), dataset[along], curve.path)
-    for crossing in curve.crossings:
-        panel.axvline(crossing.at * scale.factor, color=GREY, linewidth=1.0, linestyle="--")
+    told = axes.words(curve.path.removeprefix("given."))
+    panel.set_xlabel(panel.get_xlabel().replace(axes.words(along), told, 1))
     return plot.save(figure, Path(file), dataset.attrs)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.pictures import GREY
 from dse.system.records import dataclass
 from results import axes, designs, flat
 from results.along_fronts.variable_names import FRONT
@@ -27,6 +29,8 @@ from results.pictures.canvas import (
     title_of,
 )
 from results.pictures.forbidden import Hatches, hatch_cells, hatch_stretches
+from results.pictures.rows import label_of_place, tell_rows
+from results.variables import CROSSINGS_AT, WHOLE
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,6 +44,7 @@ MOST_NAME, MOST_PANEL_TITLE = 40, 44
 """Letters of a name in a legend, and of what stands above a panel."""
 LEAST_TITLE = 40
 """Letters that a title keeps, however much is told behind it."""
+MOST_CROSSINGS_NAMED = 3
 FAN = "90 % of fresh samples"
 
 
@@ -173,7 +178,7 @@ def _panels(
     drawing = _Sheet(paper, _answered_only(dataset, variable), fan)
     marks: dict[str, Any] = {}
     every = [dict(zip(outer, place, strict=True)) for place in places]
-    texts = [", ".join(axes.value_label(dataset[d], i) for d, i in at.items()) for at in every]
+    texts = [", ".join(label_of_place(dataset[d], i) for d, i in at.items()) for at in every]
     titles = axes.apart(texts, MOST_PANEL_TITLE)
     for at, panel, text in zip(every, paper.panels, titles, strict=True):
         part = dataset.isel(at)
@@ -234,6 +239,7 @@ def _draw_lines(
 ) -> dict[str, Any]:
     places, shown = axes.places(dataset[along]), _answered_only(dataset, variable)
     horizontal = axes.dress(panel, "x", places, dataset[along], along)
+    tell_rows(panel, "x", dataset[along])
     name = axes.name_of(dataset, variable)
     # panels share their scale: what is drawn in any of them chooses it
     seen = np.concatenate([a.values.ravel() for a in (drawing.whole, *drawing.fan)])
@@ -248,8 +254,8 @@ def _draw_lines(
             (_line_name(drawing, dataset[other], i), shown.isel({other: i}))
             for i in range(dataset.sizes[other])
         ]
-    # nothing lies between two rows of a table, or two names
-    apart = axes.counts_rows(dataset[along]) or axes.is_text(dataset[along])
+    # nothing lies between two rows of a table, two names, or two values of what is whole
+    apart = axes.counts_rows(dataset[along]) or axes.is_text(dataset[along]) or WHOLE in dataset[along].attrs
     for (text, curve), (colour, marker, dash) in zip(curves, LINES, strict=False):
         style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "none" if apart else dash}
         style |= {"markersize": 5, "zorder": 3}
@@ -264,13 +270,31 @@ def _draw_lines(
     swept = other if other in dataset["status"].dims else None
     hatch_stretches(drawing.hatches, panel, dataset, swept, axes.edges(places, horizontal.log))
     panel.set_xlim(*_span(places, horizontal))
+    axes.keep_inside(panel)
+    _mark_crossings(panel, dataset, along, horizontal.factor)
     return marks_of(panel)
+
+
+def _mark_crossings(panel: Axes, dataset: xr.Dataset, along: str, factor: float) -> None:
+    """Draw a line at each place where the order of curves changes, or one of them ends."""
+    found = np.atleast_1d(np.asarray(dataset.attrs.get(CROSSINGS_AT, ()), float))
+    if not found.size or axes.is_text(dataset[along]):
+        return
+    whole = WHOLE in dataset[along].attrs
+    told = [
+        f"between {math.floor(at)} and {math.ceil(at)}" if whole else axes.amount(at, dataset[along], 6)
+        for at in found.tolist()
+    ]
+    more = ", …" if len(told) > MOST_CROSSINGS_NAMED else ""
+    text = f"the order changes{'' if whole else ' at'} {', '.join(told[:MOST_CROSSINGS_NAMED])}{more}"
+    for at in found:
+        panel.axvline(at * factor, color=GREY, linewidth=1.0, linestyle="--", label=text)
 
 
 def _line_name(drawing: _Sheet, other: xr.DataArray, place: int) -> str:
     """Return what a legend calls a line; one that is nowhere is said to be so."""
     there = np.isfinite(drawing.whole.isel({str(other.name): place}).values).any()
-    return axes.value_label(other, place) + ("" if there else " (no design)")
+    return label_of_place(other, place) + ("" if there else " (no design)")
 
 
 def _span(places: Any, scale: Scale) -> tuple[float, float]:
@@ -289,6 +313,7 @@ def _map(drawing: _Sheet, panel: Axes, dataset: xr.Dataset, variable: str) -> di
     for which, name in (("x", along), ("y", down)):
         places = axes.places(dataset[name])
         scale = axes.dress(panel, which, places, dataset[name], name)
+        tell_rows(panel, which, dataset[name])
         borders.append(axes.edges(places * scale.factor, scale.log))
     whole, named = drawing.whole, {}
     numbers = _answered_only(dataset, variable).transpose(down, along).values

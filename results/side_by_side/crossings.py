@@ -12,7 +12,7 @@ from dse.quantities import show
 from dse.system.records import dataclass
 from results.dataset import STATUS_CODES
 from results.export.jsonable import plain
-from results.variables import CROSSINGS_AT, SHOWN_NAMES
+from results.variables import CROSSINGS_AT, SHOWN_NAMES, WHOLE
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -225,7 +225,8 @@ class Curve:
             along: (
                 along,
                 list(self.values),
-                {"units": self.unit or "1", "long_name": self.path, "path": self.path},
+                {"units": self.unit or "1", "long_name": self.path, "path": self.path}
+                | ({WHOLE: 1} if self.whole else {}),
             ),
             "question": coordinate(self.labels, self.names),
         }

@@ -142,3 +142,52 @@ def test_names_that_are_cut_for_their_place_fit_it_and_differ_as_before(names: l
         name for name in names if len(name) <= most
     ]
     assert len(set(cut)) == len(set(names))
+
+
+def energies_of_blocks(fixed: float, block: str, intensity: float) -> dict[str, Any]:
+    return {
+        "model": "blocks",
+        "machine": {"a": "arndale-gpu-choi2014", "b": block},
+        "given": {"flops": 1e12, "intensity": intensity, "fixed_power": fixed, "count.a": 1, "count.b": 1},
+        "objective": {"minimize": "energy"},
+    }
+
+
+def test_curves_over_whole_numbers_are_points_and_the_legend_says_where_the_order_changes() -> None:
+    one = energies_of_blocks(50.0, "gtx-titan-choi2014", 1.0)
+    asked = (one, energies_of_blocks(20.0, "xeon-phi-choi2014", 1.2))
+    curve = dse.compare(*asked, over="given.count.a", start=0, stop=12, points=5).curve
+    assert curve is not None
+    figure = plot.sweep(curve.to_dataset())
+    (crossing,) = curve.crossings
+    low = min(crossing.low.at, crossing.high.at)
+    assert f"the order changes between {low:.0f} and {low + 1:.0f}" in legend(figure)
+    styles = {line.get_linestyle() for line in figure.axes[0].lines if len(set(line.get_xdata())) > 1}
+    assert styles == {"None"}
+
+
+def test_a_number_at_the_right_end_of_an_axis_stays_inside_its_panel() -> None:
+    sizes = {"path": "given.flops", "start": 1e3, "stop": 1e6, "num": 25, "spacing": "log"}
+    asked = {"model": "roofline", "machine": MACHINES[0], "given": {"intensity": 1.0, "flops": 1.0}}
+    figure = plot.sweep(dse.sweep(asked | {"sweep": {"size": sizes}}), "energy_balance")
+    figure.draw_without_rendering()
+    (panel,) = figure.axes
+    texts = [t for t in panel.get_xticklabels() if t.get_text() and t.get_visible()]
+    shown = [t for t in texts if panel.get_xlim()[0] <= t.get_position()[0] <= panel.get_xlim()[1]]
+    assert max(t.get_window_extent().x1 for t in shown) < panel.bbox.x1 + 10
+
+
+def test_a_picture_over_rows_says_what_stands_in_each() -> None:
+    rows = {"machine": MACHINES[:2], "intensity": [1.0, 4.0]}
+    asked = {"model": "roofline", "given": {"flops": 1e12}, "objective": {"minimize": "energy"}}
+    pair = dse.sweep(asked | {"sweep": {"pair": {"paths": rows}}})
+    below = [t.get_text() for t in plot.sweep(pair).axes[0].get_xticklabels()]
+    assert below == [
+        f"{i}\nmachine {m}\nintensity {x} flop/byte" for i, m, x in ((1, MACHINES[0], 1), (2, MACHINES[1], 4))
+    ]
+    work = {"path": "given.flops", "values": [1e12, 2e12, 4e12]}
+    both = plot.sweep(dse.sweep(asked | {"sweep": {"pair": {"paths": rows}, "work": work}}))
+    assert legend(both)[0] == f"pair 1: machine {MACHINES[0]}, intensity 1 flop/byte"
+    many = {"paths": {"intensity": [float(i) for i in range(1, 31)], "flops": [1e12] * 30}}
+    long = plot.sweep(dse.sweep(asked | {"machine": MACHINES[0], "sweep": {"row": many}}))
+    assert long.axes[0].get_xlabel() == "row (rows of intensity)"
