@@ -105,6 +105,7 @@ def called_by_name(question: Question, solution: Solution, units: Mapping[str, s
         given={n: float(v) for n, v in families.given_of(question).items()},
         menus=families.menus_of(question.model),
         whole=tuple(d.name for d in question.decide if d.integer),
+        fractions=families.fractions_of(question, solution.variables),
         between=between_allowed(question, solution.conflict),
         alternatives=tuple(
             replace(a, between=between_allowed(question, a.conflict)) for a in solution.alternatives

@@ -21,6 +21,7 @@ class Quantity:
     (dimension, label) pairs; its name is that of the family and the labels, joined by dots.
     A decided quantity whose ``floor`` is 0 may be 0. ``open``: the ``minimum`` itself is outside the domain.
     ``whole``: it counts things, so that it is decided in whole numbers unless a question says ``integer = false``.
+    ``counted``: it counts things, too, but is a real number where it is decided unless a question asks for whole ones.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Quantity:
     menu: tuple[str, ...] = ()
     open: bool = False
     whole: bool = False
+    counted: bool = False
     index: tuple[tuple[str, str], ...] = ()
 
     def at(self, **index: str) -> Quantity:

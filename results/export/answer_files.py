@@ -83,6 +83,7 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         held={n: _checked_text(v) for n, v in record.get("held", {}).items()},
         waived=tuple(map(_checked_text, record.get("waived", ()))),
         outside={n: _number_or_nan(v) for n, v in record.get("outside", {}).items()},
+        fractions=tuple(map(_checked_text, record.get("fractions", ()))),
         left_out=_checked_text(record.get("left_out", "")),
         sources={n: _checked_text(v) for n, v in record.get("sources", {}).items()},
         measure=_checked_text(record.get("measure", "")),

@@ -51,6 +51,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
         "held": dict(solution.held),
         "waived": list(solution.waived),
         "outside": dict(solution.outside),
+        **({"fractions": list(solution.fractions)} if solution.fractions else {}),
         **({"left_out": solution.left_out} if solution.left_out else {}),
         **({"sources": dict(solution.sources)} if solution.sources else {}),
         "units": {name: state.unit for name, state in solution.limits.items()} | dict(solution.units),

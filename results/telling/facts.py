@@ -119,10 +119,11 @@ class Facts(ByValue):
 
     ``index``: family and (dimension, label) pairs of each element of an indexed family, by its name
     ("share.a.cpu": "share", region a, processor cpu); ``given``: those elements that were not decided but given.
-    ``menus``: the names of 1, 2, 3 ... in a number that selects from a menu. ``whole``: the variables that had to be
-    whole numbers; ``between``: those of which ``conflict`` has a value that they may not have, between those that they
-    may. ``meanings``: the meanings of the model's own limits in a conflict; ``divisions``: for limits by which one
-    number divides another, these numbers.
+    ``menus``: the names of 1, 2, 3 ... in a number that selects from a menu. ``whole``: the variables that had to
+    be whole numbers; ``fractions``: those that count things, had not to be whole and are not; ``between``: those of
+    which ``conflict`` has a value that they may not have, between those that they may. ``meanings``: the meanings
+    of the model's own limits in a conflict; ``divisions``: for limits by which one number divides another, these
+    numbers.
 
     ``measure``: the measure of the objective over uncertain numbers ("mean of energy over 1024 samples"), and
     ``worlds`` over how many samples, each a ``world``: "sample", or "vertex" or "case" of a box. Over samples
@@ -169,6 +170,7 @@ class Facts(ByValue):
     given: Mapping[str, float] = field(default_factory=dict)
     menus: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     whole: tuple[str, ...] = ()
+    fractions: tuple[str, ...] = ()
     between: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
     divisions: Mapping[str, Division] = field(default_factory=dict)

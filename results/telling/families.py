@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dse.system.records import dataclass
+from formulations.evaluation import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from scenarios.question import Question
 
     Key = tuple[str, tuple[str, ...]]
+
+WHOLE_WITHIN = 1e-6
+"""How far a count may be from a whole number to be shown as one, relative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +111,15 @@ def dimensions(families: Iterable[Family], taken: Container[str]) -> dict[str, D
     return {
         dim: Dimension(dim, dim + ("_name" if dim in taken else ""), tuple(of)) for dim, of in found.items()
     }
+
+
+def fractions_of(question: Question, variables: Mapping[str, float | str]) -> tuple[str, ...]:
+    """Return what counts things and was found to be no whole number, where the question does not ask for one."""
+    free = (d.name for d in question.decide if not d.integer and d.values is None and d.choices is None)
+    return tuple(n for n in free if _is_fraction(variables.get(n)) and quantity(question.model, n).counted)
+
+
+def _is_fraction(found: float | str | None) -> bool:
+    if isinstance(found, str) or found is None or not math.isfinite(found):
+        return False
+    return abs(found - round(found)) > WHOLE_WITHIN * abs(found)

@@ -44,6 +44,7 @@ def head(solution: Facts) -> list[tuple[str, str]]:
     beyond = ", ".join(f"{n} {v:.6g}" for n, v in solution.outside.items())
     waived = f"the model's own limits {', '.join(solution.waived)} (as asked)"
     best = solution.next_best
+    counts = " and ".join(solution.fractions)
     facts = [
         ("status", words.status(solution), True),
         (goal if alone else f"{least} {goal}", words.objective(solution), goal),
@@ -64,6 +65,7 @@ def head(solution: Facts) -> list[tuple[str, str]]:
             "time is infinite: the work is never done; a limit on time leaves such designs out",
             _never(solution),
         ),
+        ("note", f"{counts} need not be whole here: integer = true asks for whole numbers", counts),
         ("outside", f"the range in which the model was derived: {beyond}, at most 1", beyond),
         ("left out", solution.left_out, True),
         (_PROOF.get(solution.status, "method"), solution.certificate, True),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import dse
 from dse.commands.terminal.printing import show
+from results.export import answer_files
 from results.export.jsonable import to_json
 from results.solution import Alternative, LimitState, Solution, Status
 from results.summaries import headlines
@@ -366,3 +367,25 @@ def test_of_many_choices_the_best_are_printed(optimal: Solution):
     assert "the 24 best; 16 more in --json" in told
     assert "m39" in told
     assert "m15" not in told
+
+
+def test_a_count_with_a_fraction_is_said_to_need_not_be_whole():
+    asked = {
+        "model": "nbody",
+        "machine": "jaketown",
+        "given": {"bodies": 1e6, "flops_per_pair": 20},
+        "decide": {"processors": {"max": 4096}, "memory": {}},
+        "objective": {"minimize": "processors"},
+        "limits": {"time": {"max": "0.5 s"}},
+    }
+    told = "note processors need not be whole here: integer = true asks for whole numbers"
+    found = dse.solve(asked)
+    assert isinstance(found.variables["processors"], float)
+    assert not found.variables["processors"].is_integer()
+    assert told in " ".join(str(found).split())
+    assert "need not be whole" in str(answer_files.from_json(to_json(found)))
+    whole = {**asked, "decide": {"processors": {"max": 4096, "integer": True}, "memory": {}}}
+    assert "need not be whole" not in str(dse.solve(whole))
+    # memory is no count of things, and of one processor there is no fraction
+    one = {**asked, "decide": {"processors": {"max": 1}, "memory": {}}, "limits": {}}
+    assert "need not be whole" not in str(dse.solve(one))

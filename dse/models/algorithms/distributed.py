@@ -96,6 +96,7 @@ PROCESSORS = Quantity(
     minimum=1.0,
     floor=1.0,
     ceiling=1e15,
+    counted=True,
 )
 MEMORY = Quantity(
     "memory",

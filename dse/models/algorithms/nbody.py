@@ -10,7 +10,15 @@ from dse.models.model import Model, ModelLimit
 from dse.quantities import Quantity
 
 BODIES = Quantity(
-    "bodies", "n", "", "number of bodies", f"{d.SOURCE}, section IV", minimum=1.0, floor=1.0, ceiling=1e18
+    "bodies",
+    "n",
+    "",
+    "number of bodies",
+    f"{d.SOURCE}, section IV",
+    minimum=1.0,
+    floor=1.0,
+    ceiling=1e18,
+    counted=True,
 )
 FLOPS_PER_PAIR = Quantity(
     "flops_per_pair",

@@ -98,7 +98,7 @@ ON_NETWORK = network.OnNetwork("node_words", "node_messages")
 
 
 def _count_quantity(name: str, symbol: str, meaning: str) -> Quantity:
-    return Quantity(name, symbol, "", meaning, SOURCE, minimum=1.0, floor=1.0, ceiling=1e15)
+    return Quantity(name, symbol, "", meaning, SOURCE, minimum=1.0, floor=1.0, ceiling=1e15, counted=True)
 
 
 def _memory_quantity(name: str, symbol: str, meaning: str) -> Quantity:

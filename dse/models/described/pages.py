@@ -136,6 +136,8 @@ def domain(q: Quantity, unknown: Unknown | None = None) -> str:
         text += f"; default {q.default if isinstance(q.default, str) else _digits(q.default)}"
     if q.whole:
         text += "; whole where decided"
+    if q.counted:
+        text += "; real where decided"
     if unknown is not None:
         return f"{text}; decided unless given{', in whole numbers' if unknown.integer else ''}"
     return text + ("; may be absent" if q.optional else "")
