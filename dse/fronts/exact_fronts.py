@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from dse.fronts import bands, front_curves, listed_fronts
 from dse.fronts.bands import Band, Corner
@@ -29,8 +32,8 @@ def find(search: Search, points: int | None, most: int, tolerance: float | None 
 
     Of whole numbers that have many values, and where fewer points are asked for than there are designs, it is a number
     of its points, spread evenly. ``points``: how many; where segments can be cut, how many at least; ``most``: how many
-    at most if cutting makes them, or a ``tolerance`` asks for them. Of three objectives and more it is exact where all
-    designs are listed and few.
+    at most if cutting makes them, a ``tolerance`` asks for them or all designs are listed. Of three objectives and more
+    it is exact where all designs are listed and few.
     """
     if len(search.question.objectives) > 2:
         return listed_fronts.find(search, points, most)
@@ -38,8 +41,7 @@ def find(search: Search, points: int | None, most: int, tolerance: float | None 
     if not owners:
         found = program_front.listed(search.question, search.count)
         # without any design, why is told by the search
-        shown = found is not None and 0 < len(found.pieces) <= max(points or 0, most)
-        return _front_of_answers(search, found, points, most) if found is not None and shown else None
+        return _front_of_lists(search, found, points, most) if found is not None and found.pieces else None
     found = program_front.enumerated(owners, search.count)
     if found is None and not _all_wanted(owners, points, tolerance):
         return _front_by_halving(search, points or (most if tolerance else ENCLOSURE_POINTS), tolerance)
@@ -87,6 +89,32 @@ def _front_by_halving(search: Search, most: int, tolerance: float | None) -> Fro
         kind=kind,
         joined=(False if complete else None,) * count,
         straight_in=tuple(g.name for g in search.goals),
+    )
+
+
+def _front_of_lists(search: Search, found: ProgramFront, points: int | None, most: int) -> Front:
+    """The front of listed designs: all points, or of more than ``most`` and than ``points`` so many, spread evenly."""
+    every = program_front.points(found)
+    if len(every) <= max(points or 0, most):
+        return _front_of_answers(search, found, points, most)
+    at = np.array([(p.vertex.a, p.vertex.b) for p in every])
+    chosen = listed_fronts.evenly(at, search.goals, points or most)
+    part = replace(
+        found,
+        kind=program_front.PARTIAL,
+        method=listed_fronts.part_in_words(found.method, len(chosen), len(every)),
+    )
+    return Front(
+        search.question,
+        tuple(_answer(part, every[i].vertex) for i in chosen),
+        solves=search.solves,
+        jumps=sum(j - i == 1 for i, j in itertools.pairwise(chosen)),
+        method=part.method,
+        kind=part.kind,
+        # between two that are neighbours among all there is nothing
+        joined=tuple(False if j - i == 1 else None for i, j in itertools.pairwise([*chosen, chosen[-1] + 1])),
+        straight_in=tuple(g.name for g in search.goals),
+        band=_band(found, len(chosen)),
     )
 
 

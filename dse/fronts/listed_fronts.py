@@ -41,10 +41,10 @@ def find(search: Search, points: int | None, most: int) -> Front | None:
     if found_among is None:
         return None
     best = held[found_among]
-    chosen = best[_spread(at[best], search.goals, min(points or most, most))]
+    chosen = best[evenly(at[best], search.goals, min(points or most, most))]
     method = f"{ALL_FOUND}: all {sum(of.size for of in menus)} combinations were evaluated"
     if chosen.size < best.size:
-        method = f"{chosen.size} of the {best.size} points of the {method}"
+        method = part_in_words(method, chosen.size, best.size)
     ends = np.cumsum([len(p) for p in parts])
     found = []
     for i in chosen:
@@ -85,7 +85,12 @@ def _bettered(rows: Array, by: Array, among: Bools | None = None) -> Bools:
     return np.asarray(pairs.any(axis=1))
 
 
-def _spread(at: Array, goals: tuple[Objective, ...], count: int) -> list[int]:
+def part_in_words(method: str, count: int, every: int) -> str:
+    """How a front was found of which so many points of all are told."""
+    return f"{count} of the {every} points of the {method}"
+
+
+def evenly(at: Array, goals: tuple[Objective, ...], count: int) -> list[int]:
     """Places of so many points, in their order: the best of each objective, then the farthest from those chosen."""
     if len(at) <= count:
         return list(range(len(at)))

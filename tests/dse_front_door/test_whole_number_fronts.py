@@ -12,6 +12,7 @@ import oracle_station
 import pytest
 
 import dse
+from dse.fronts import front as front_module
 from solvers.fronts import program_front
 from solvers.linear import highs
 
@@ -222,3 +223,52 @@ def test_few_designs_of_a_machine_that_is_chosen_are_all_on_the_front_that_are_b
     assert len(best) > 3
     np.testing.assert_allclose(found["power"], [a for a, _ in best], rtol=1e-9)
     np.testing.assert_allclose(found["time"], [b for _, b in best], rtol=1e-9)
+
+
+MANY_LISTED: dict[str, Any] = {
+    "model": "nbody",
+    "machine": "jaketown",
+    "given": {"bodies": 96000, "flops_per_pair": 10},
+    "decide": {
+        "processors": {"min": 2, "max": 300, "integer": True},
+        "memory": {"values": [46.5, 626.1, 651.9, 750.0, 2169.5, 2411.4, 3725.5, 15494.3]},
+    },
+    "objective": {"minimize": ["time", "power"]},
+}
+
+
+def test_a_complete_front_of_more_points_than_are_told_says_so(monkeypatch: pytest.MonkeyPatch):
+    """Of 1266 designs that none betters some are told, evenly, with both ends; what lies between is known exactly."""
+    processors, memory = np.arange(2.0, 301.0), MANY_LISTED["decide"]["memory"]["values"]
+    given = {k: MANY_LISTED[k] for k in ("model", "machine", "given")}
+    along = {"processors": processors.tolist(), "memory": memory}
+    swept = {n: {"path": f"given.{n}", "values": v} for n, v in along.items()}
+    every = dse.evaluate(given | {"sweep": swept})
+    n, p, m = MANY_LISTED["given"]["bodies"], processors[:, None], np.array(memory)
+    # from one copy of the data to full replication
+    allowed = (n / p <= m * (1 + 1e-9)) & (m <= n / np.sqrt(p) * (1 + 1e-9))
+    time, power = (every[name].values[allowed] for name in ("time", "power"))
+    order = np.lexsort((power, time))
+    time, power = time[order], power[order]
+    best = power < np.concatenate([[np.inf], np.minimum.accumulate(power)[:-1] * (1 - 1e-12)])
+    time, power = time[best], power[best]
+    assert time.size > 1000
+
+    few = dse.front(MANY_LISTED, points=20)
+    told = f"20 of the {time.size} points of the complete non-dominated set: all 2392 combinations were evaluated"
+    assert few.attrs["method"] == told
+    assert few.attrs["front"] == "certified points; the set is not complete"
+    assert few.attrs["enclosure"] == "exact: the front itself"
+    assert few.attrs["enclosure_width"] == 0.0
+    np.testing.assert_allclose([few.time[0], few.power[-1]], [time[0], power[-1]], rtol=1e-12)
+    places = np.searchsorted(time, few.time.values * (1 - 1e-9))
+    np.testing.assert_allclose(few.power, power[places], rtol=1e-9)
+    steps = gaps(few, ("time", "power"))
+    assert max(steps) < 3 * min(steps)
+    # nothing is between neighbours of all, and designs that are not told between the others
+    np.testing.assert_array_equal(few.joined[:-1], np.where(np.diff(places) == 1, 0, -1))
+
+    monkeypatch.setattr(front_module, "MOST_FRONT_POINTS", 30)
+    for asked in ({}, {"tolerance": 0.05}):
+        assert dse.front(MANY_LISTED, **asked).attrs["method"].startswith(f"30 of the {time.size} points")
+    assert dse.front(MANY_LISTED, points=31).sizes["front"] == 31

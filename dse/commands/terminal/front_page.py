@@ -84,8 +84,8 @@ def show_front(found: Front, command: str, outputs: Sequence[str]) -> None:
             f"{plural(count, 'point')}, {plural(found.solves, 'solve')}: {found.method}", PAGE_WIDTH
         )
     )
-    # a single design has nothing beside it, and the method says already that a front is exact
-    if found.band is not None and found.band.how != EXACT and count > 1:
+    # a single design has nothing beside it, and the method says already that a front with all its points is exact
+    if found.band is not None and count > 1 and (found.band.how != EXACT or None in found.joined):
         say(textwrap.fill(found.band.words(), PAGE_WIDTH))
     if found.growth is not None:
         say(textwrap.fill(found.growth.words(sizes.as_asked(found.points[0]).units), PAGE_WIDTH))
