@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-MOST_NAMED = 8
+MOST_ROWS_NAMED = 8
 """Rows of which each has its contents below its tick."""
 LAID_OUT = 1.15
 """By how much a panel is wider once it is laid out."""
@@ -22,7 +22,7 @@ def label_of_place(axis: xr.DataArray, place: int) -> str:
     """Write one value of an axis as a legend names a line; of a row its number and what stands in it."""
     if not axes.counts_rows(axis):
         return axes.value_label(axis, place)
-    told = ", ".join(_cells(axis, place))
+    told = ", ".join(_told_cells(axis, place))
     return f"{axes.words(str(axis.name))} {int(axis.values[place])}" + (f": {told}" if told else "")
 
 
@@ -34,8 +34,8 @@ def tell_rows(panel: Axes, which: str, axis: xr.DataArray) -> None:
     if not axes.counts_rows(axis) or not _varying_columns(axis):
         return
     figure = panel.get_figure(root=True)
-    if which == "x" and axis.size <= MOST_NAMED and figure is not None:
-        cells = [[str(int(v)), *_cells(axis, i)] for i, v in enumerate(axis.values)]
+    if which == "x" and axis.size <= MOST_ROWS_NAMED and figure is not None:
+        cells = [[str(int(v)), *_told_cells(axis, i)] for i, v in enumerate(axis.values)]
         room = LAID_OUT * axes.LETTERS * panel.get_position().width * figure.get_figwidth()
         if (1 + max(len(text) for cell in cells for text in cell)) * axis.size <= room:
             panel.set_xticks(axes.places(axis), ["\n".join(cell) for cell in cells], parse_math=False)
@@ -54,7 +54,7 @@ def _varying_columns(axis: xr.DataArray) -> list[xr.DataArray]:
     return [c for c in every if len(set(c.values.tolist())) > 1] or every
 
 
-def _cells(axis: xr.DataArray, place: int) -> list[str]:
+def _told_cells(axis: xr.DataArray, place: int) -> list[str]:
     found = []
     for column in _varying_columns(axis):
         value = column.values[place]

@@ -24,11 +24,10 @@ from typing import NoReturn
 
 from dse.models.described.fitted import Function
 from dse.system.records import dataclass
-from scenarios.define.trees import Call, Chain, Expression, Literal, Name, Negative, Power
+from scenarios.define.trees import LONGEST_QUOTED, Call, Chain, Expression, Literal, Name, Negative, Power
 from scenarios.language.errors import meant, shown
 
 MOST_CHARACTERS = 10_000
-LONGEST_QUOTED = 200
 MOST_TOKENS = 1000
 MOST_LEVELS = 50
 # how much of an expression stands around a caret

@@ -8,6 +8,9 @@ from dataclasses import field
 from dse.models.described.fitted import Function
 from dse.system.records import dataclass
 
+LONGEST_QUOTED = 200
+"""Characters of a name in backquotes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Literal:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from scenarios.define.expressions import LONGEST_QUOTED
+from scenarios.define.trees import LONGEST_QUOTED
 from scenarios.distributions import Measure
 from scenarios.language.errors import Findings, shown
 from scenarios.language.schema import Goal, Judging, Shape
