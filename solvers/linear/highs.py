@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.system.arrays import Array
-from solvers.linear import large_numbers, least_parts, linear_program, supports, whole_parts
+from solvers.linear import large_numbers, least_parts, linear_program, scaling, supports, whole_parts
 from solvers.linear.linear_program import End, Numbers, Result
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ ROUGH_SHARE = 0.5
 """Relative gap at which the bound of a search is known to be above 0."""
 MISSED_FOR_SURE = 1e-8
 """Of the size of every row: by so much all may give, and whole numbers still meet them nowhere."""
-LEAST_ENTRY = 1e-12
-"""HiGHS takes smaller numbers of balanced rows for 0: as small as it lets us, 1e-9 lost sockets in a limit of 1e20."""
 PROGRAM_SECONDS, SEARCH_NODES, NODES_OF_ANY, TRIAL_NODES = 120.0, 200_000, 20_000, 1000
 """Of a search, and of one for any point: whole numbers in a thin strip, as one sum held to one value, never end it."""
 
@@ -297,9 +295,9 @@ def _called_highs(
         return large_numbers.in_near_strip(n, cost, near, _solved_linear_program)
     import highspy  # only where there is a program to solve: it takes longer than most answers
 
-    row, column = linear_program.balance(n)
-    row = linear_program.raised(n, row, column, LEAST_ENTRY, HIGHS_FEASIBLE)
-    size = float(np.abs(cost[:-1] * column).max(initial=0.0)) or 1.0
+    row, column = scaling.balance(n)
+    row = scaling.raised(n, row, column, scaling.least_entry(n), HIGHS_FEASIBLE)
+    size = scaling.unit_of_costs(np.abs(cost[:-1] * column)[n.low < n.high])
     h = model(n, cost, row, column, size, gap, share, presolve=presolve)
     h.setOptionValue("mip_max_nodes", nodes if cost[:-1].any() else min(nodes, NODES_OF_ANY))
     if not tight:
@@ -341,14 +339,16 @@ def model(
         "mip_rel_gap": share,
         "mip_abs_gap": max(gap / size, 1e-12),
         "time_limit": PROGRAM_SECONDS,
-        "small_matrix_value": LEAST_ENTRY,
+        "small_matrix_value": scaling.LEAST_ENTRY,
         **TOLERANCES,
     }.items():
         h.setOptionValue(name, value)
     lp = highspy.HighsLp()
     low, high = n.low / column, n.high / column
     # bounds hold whatever HiGHS loses
-    matrix, fall, rise = linear_program.seen(n.rows[:, :-1] * column * row[:, None], low, high, LEAST_ENTRY)
+    matrix, fall, rise = scaling.seen(
+        n.rows[:, :-1] * column * row[:, None], low, high, scaling.least_entry(n)
+    )
     right = -n.rows[:, -1] * row
     lp.num_col_, lp.num_row_ = len(column), len(row)
     lp.col_cost_ = cost[:-1] * column / size

@@ -17,11 +17,6 @@ from solvers import designs
 
 COST_ROUNDING = 1e-14
 PROPORTIONAL = 1e-12
-SCALING_PASSES = 4
-MOST_RAISED = 2.0**20
-"""How far a row is multiplied beyond what brings its largest number near 1."""
-LEAST_SHARE_OF_COLUMN = 1e6
-"""So much smaller than the unit of its column the end of a number may be: slack is 1e-10 of that unit."""
 ROUNDED_AWAY = 1e-8
 """By so much limits on whole numbers are wider where HiGHS searches them: its presolve loses what meets one exactly."""
 
@@ -189,53 +184,3 @@ class Result:
     cost: Array | None = None
     equals: tuple[Result, ...] = ()
     known: tuple[Array, ...] = ()
-
-
-def balance(n: Numbers) -> tuple[Array, Array]:
-    """Factors of rows and continuous columns that bring the numbers near 1; whole numbers stay as they are."""
-    size = np.abs(n.rows[:, :-1])
-    row, column = np.ones(len(size)), np.ones(size.shape[1])
-    shared = np.count_nonzero(size, axis=1) > 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.where(shared[:, None] | (size == 0.0), 0.0, size / np.abs(n.rows[:, -1:]))
-    # of its least end a column must not be so small a part that slack is larger
-    alone = np.where(np.isfinite(ends), ends, 0.0).max(axis=0, initial=0.0)
-    for _ in range(SCALING_PASSES):
-        row = _reciprocal((size * column).max(axis=1, initial=0.0))
-        # a row of one number is an end of it, whatever its unit
-        wide = (size * row[:, None])[shared].max(axis=0, initial=0.0)
-        wide = np.where((wide == 0.0) | (alone > LEAST_SHARE_OF_COLUMN * wide), np.maximum(alone, wide), wide)
-        column = np.where(n.integer, 1.0, _reciprocal(wide))
-    row = _reciprocal((size * column).max(axis=1, initial=0.0))
-    return row, column
-
-
-def raised(n: Numbers, row: Array, column: Array, least: float, slack: float) -> Array:
-    """Row factors with which a solver that takes entries below ``least`` for 0 loses none that counts, if it can.
-
-    An entry counts where its column can change its row by more than ``slack``.
-    """
-    size = np.abs(n.rows[:, :-1]) * column * row[:, None]
-    with np.errstate(invalid="ignore"):
-        most = size * np.maximum(np.abs(n.low), np.abs(n.high)) / column
-    lost = (size < least) & (size * MOST_RAISED >= least) & (most > slack)
-    found = np.where(lost, size, least).min(axis=1, initial=least)
-    return np.asarray(row * 2.0 ** np.ceil(np.log2(least / found)))
-
-
-def seen(matrix: Array, low: Array, high: Array, least: float) -> tuple[Array, Array, Array]:
-    """The entries that a solver sees which takes those below ``least`` for 0; what the others add at least, at most."""
-    lost = (matrix != 0.0) & (np.abs(matrix) < least)
-    if not lost.any():
-        return matrix, np.zeros(len(matrix)), np.zeros(len(matrix))
-    with np.errstate(invalid="ignore"):
-        ends = np.where(lost, np.stack([matrix * low, matrix * high]), 0.0)
-    return np.where(lost, 0.0, matrix), ends.min(0).sum(1), ends.max(0).sum(1)
-
-
-def _reciprocal(size: Array) -> Array:
-    # powers of two, so that nothing is rounded
-    with np.errstate(divide="ignore"):
-        found = 2.0 ** -np.round(np.log2(size))
-    found[size <= 0.0] = 1.0
-    return np.asarray(found)

@@ -19,7 +19,8 @@ from formulations.programs.program import Program
 from formulations.tolerances import TIE
 from solvers import designs
 from solvers.linear import highs, milp, whole_parts
-from solvers.linear.linear_program import End, Numbers, Result, balance, constant_column, no_worse, ratio_at
+from solvers.linear.linear_program import End, Numbers, Result, constant_column, no_worse, ratio_at
+from solvers.linear.scaling import balance
 
 RANGE_APART = 1e-7
 WHOLE_APART = 0.5
