@@ -367,7 +367,7 @@ def _solution_of(question: Question, outcome: Outcome) -> Solution:
     """Re-evaluate the model in plain floats at the point and judge the outcome by that alone."""
     x = dict(outcome.x or {})
     plain = {n: np.float64(v) for n, v in x.items()}
-    judged = judgement.at_zero(judgement.judge(question, plain, outcome.bound, known=outcome.judged))
+    judged = judgement.believed(judgement.judge(question, plain, outcome.bound, known=outcome.judged))
     solution = replace(
         judged.solutions(outcome.status)[0],
         certificate=outcome.certificate,

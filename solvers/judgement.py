@@ -250,7 +250,13 @@ def relative_gap(objective: Any, bound: Any) -> Any:
         return np.where(apart <= evaluation.LEAST_FLOAT, 0.0, np.divide(apart, np.abs(objective)))[()]
 
 
-def at_zero(judged: Judged) -> Judged:
+def believed(judged: Judged) -> Judged:
+    """The design of a single point without a bound that it disproves; see ``_at_zero``."""
+    found = _at_zero(judged)
+    return found.bounded(None) if disproves(found.question, *found.objective, *found.bound) else found
+
+
+def _at_zero(judged: Judged) -> Judged:
     """The design of a single point with 0 for objective and bound, where both are 0 up to rounding of what cancels.
 
     Between the numbers that rounding may make of what is decided the objective then has both signs, and is nowhere

@@ -40,7 +40,7 @@ from scenarios.sweep import undefined
 from scenarios.uncertainty import uncertain_words
 from solvers import beyond, choices
 from solvers.certain import as_closed, called_by_name, units
-from solvers.judgement import bound_of, relative_gap, without_design
+from solvers.judgement import bound_of, disproves, relative_gap, without_design
 from solvers.mechanisms.why import explained
 from solvers.outcome import Conflicts, Outcome
 from solvers.robust.asked import Asked, asked_farther, nothing_beyond, off_ends
@@ -51,8 +51,6 @@ from solvers.robust.searches.chances import TooFew, Undecided
 from solvers.robust.searches.robust_ways import found_by
 
 TAILS = (0.05, 0.95)
-FALSE_BOUND = 1e-6
-"""Relative: what solvers and rounding leave between a bound and a design that attains it."""
 
 
 def answered(asked: Asked, *, brief: bool = False, tied: bool = True) -> Solution:
@@ -140,10 +138,8 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
         None if at.objective is None else float(asked.measure.value(at.objective, maximize=question.sign < 0))
     )
     bound = outcome.bound
-    if objective is not None and bound is not None:
-        # a bound beyond the design itself is none
-        false = question.sign * (bound - objective) > FALSE_BOUND * abs(objective)
-        bound = None if false else bound
+    if objective is not None and bound is not None and disproves(question, objective, bound):
+        bound = None
     own = {m.name for m in question.model.limits}
     counted = {n: v[: worlds.measured] for n, v in at.metrics.items() if n not in own}
     # which case holds, or which entry of a menu it is, has no mean

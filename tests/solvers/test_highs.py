@@ -297,3 +297,24 @@ def test_a_point_that_presolve_loses_is_found_without_a_search_for_the_least_mis
     found = highs._searched_integers(n, cost)
     assert found.end is End.FOUND
     assert found.value == wanted.value
+
+
+def test_costs_far_below_others_are_made_least_too() -> None:
+    # at least 3.5 of the first, or one of the second, which costs 1e10 times as much
+    rows = np.array([[-1.0, -1e10, 3.5]])
+    n = Numbers(rows, np.array([False]), np.zeros(2), np.array([1000.0, 1e6]), np.array([True, True]))
+    found = highs.minimise(n, np.array([1.0, 1e11, 0.0]))
+    assert found.u is not None
+    assert found.u[0] == 4.0
+    assert found.bound == pytest.approx(4.0, rel=1e-9)
+
+
+def test_numbers_far_below_others_in_a_row_count_where_there_may_be_many() -> None:
+    # five of the first leave 6477 to so many of the second that each adds 1.2e-5
+    rows = np.array([[-34452.5, -1.1847e-05, 178739.85], [0.1, 0.0, -1.0], [-1.0, -1.0, 1.0]])
+    n = Numbers(rows, np.zeros(3, dtype=bool), np.zeros(2), np.array([1e9, 1e9]), np.array([True, True]))
+    found = highs.minimise(n, np.array([48837.75, 2.49e-05, 0.0]))
+    assert found.u is not None
+    least = np.ceil((178739.85 - 5 * 34452.5) / 1.1847e-05)
+    assert found.u[0] == 5.0
+    assert found.value == pytest.approx(5 * 48837.75 + 2.49e-05 * least, rel=1e-8)
