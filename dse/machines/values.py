@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dse.names import did_you_mean
-from dse.quantities import Quantity, UnitError, is_inverse, to_si_or_inverse
+from dse.quantities import NEAR_ZERO, Quantity, UnitError, is_inverse, near_zero, to_si_or_inverse
 from dse.system.records import dataclass
 
 EVIDENCE = {
@@ -104,6 +104,8 @@ def inside(q: Quantity, value: float) -> float:
         raise ValueError(
             f"{q.name} = {value:g} {q.unit} lies outside its domain {q.minimum:g} to {q.maximum:g}"
         )
+    if near_zero(value):
+        raise ValueError(f"{q.name} = {value:g} {q.unit} {'; '.join(NEAR_ZERO)}")
     return value
 
 

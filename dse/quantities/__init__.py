@@ -1,6 +1,6 @@
 """Text with units <-> SI numbers, and what a named quantity is."""
 
-from dse.quantities.quantity import Quantity
+from dse.quantities.quantity import LEAST_REPRESENTED, NEAR_ZERO, Quantity, near_zero
 from dse.quantities.reading import (
     UnitError,
     dimension,
@@ -18,6 +18,8 @@ from dse.quantities.writing import in_bytes, level_text, long_time, show, shown_
 from dse.system.nouns import plural
 
 __all__ = [
+    "LEAST_REPRESENTED",
+    "NEAR_ZERO",
     "Quantity",
     "UnitError",
     "dimension",
@@ -27,6 +29,7 @@ __all__ = [
     "kind",
     "level_text",
     "long_time",
+    "near_zero",
     "plural",
     "registry",
     "show",

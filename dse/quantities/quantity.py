@@ -7,6 +7,19 @@ from dataclasses import replace
 
 from dse.system.records import dataclass
 
+LEAST_REPRESENTED = 1e-300
+"""Below this, squares and quotients leave the range of floating-point numbers."""
+NEAR_ZERO = (
+    "is too close to 0 to be computed with",
+    f"write at least {LEAST_REPRESENTED:g}, or 0 if that is meant",
+)
+"""What is wrong with a number that is below it, and what would be right."""
+
+
+def near_zero(value: float) -> bool:
+    """Tell whether a number is too close to 0 to be computed with, and not 0."""
+    return 0 < abs(value) < LEAST_REPRESENTED
+
 
 @dataclass(frozen=True, slots=True)
 class Quantity:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dse.machines import is_file
-from dse.quantities import Quantity, UnitError, to_si
+from dse.quantities import LEAST_REPRESENTED, Quantity, UnitError, to_si
 from scenarios.axes import axes
 from scenarios.axes.axes import Target
 from scenarios.language.errors import shown
-from scenarios.language.reading import LEAST_REPRESENTED, Reader
+from scenarios.language.reading import Reader
 from scenarios.language.tables import TOLD, Cells, Table, is_number, unusable
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from dse.names import did_you_mean
+from dse.quantities import NEAR_ZERO, near_zero
 from scenarios.distributions import MEASURES, METHODS
 from scenarios.language.parts import Check, Ends, Wrong
 from scenarios.question import SAMPLERS, Search
@@ -21,6 +22,13 @@ STORAGE_EXAMPLES = 'write a file such as "study.db", or "postgresql://user@host/
 
 
 def _bare(value: Any) -> float:
+    number = _finite(value)
+    if near_zero(number):
+        raise Wrong(f"this is {NEAR_ZERO[0].removeprefix('is ')}", NEAR_ZERO[1])
+    return number
+
+
+def _finite(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise Wrong("this is not a number", "write a number such as 20 or 1e6")
     try:
@@ -37,7 +45,7 @@ def _number_or_quantity(value: Any) -> float | str:
         return value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise Wrong("this is not a number", 'write a number, or text with a unit such as "10 kW"')
-    return _bare(value)
+    return _finite(value)
 
 
 def _whole_count(value: Any) -> int:
@@ -149,7 +157,7 @@ def _plain_numbers(what: str, right: str) -> Callable[[Any], tuple[float, ...]]:
         for i, v in enumerate(value):
             if isinstance(v, bool) or not isinstance(v, Real):
                 raise Wrong(f"entry {i + 1} is not a plain number, as every {what} is", f"write {right}")
-        return tuple(_bare(v) for v in value)
+        return tuple(_finite(v) for v in value)
 
     return read
 

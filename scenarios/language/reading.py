@@ -16,11 +16,13 @@ from dse.models.shared.spaces import grouped
 from dse.models.shared.structure import Parts
 from dse.names import did_you_mean
 from dse.quantities import (
+    NEAR_ZERO,
     Quantity,
     UnitError,
     dimension,
     examples,
     in_bytes,
+    near_zero,
     show,
     to_si,
     to_si_or_inverse,
@@ -31,8 +33,6 @@ from scenarios.question import HALVINGS
 
 IN_LIST = "in the list"
 
-LEAST_REPRESENTED = 1e-300
-"""Below this, squares and quotients leave the range of floating-point numbers."""
 NO_PARTS = Parts()
 _REPAIR = re.compile(r"; (?=write )|: (?=give )|; (?=did you mean)")
 
@@ -110,10 +110,14 @@ class Reader:
             return None
         try:
             read = to_si_or_inverse if inverse else to_si
-            return read(cast("float | str", value), q.unit, word_size)
+            found = read(cast("float | str", value), q.unit, word_size)
         except UnitError as error:
             wrong, *right = _REPAIR.split(str(error), maxsplit=1)
             self.findings.add(key, wrong + more, right[0] if right else _example(q))
+            return None
+        if not near_zero(found):
+            return found
+        self.findings.add(key, f"{shown(value)} {NEAR_ZERO[0]}", NEAR_ZERO[1])
         return None
 
     def numbers(
@@ -176,12 +180,8 @@ class Reader:
             self.findings.add(key, f"{told} is outside its domain", right)
         elif value > q.maximum:
             self.findings.add(key, f"{told} is too large", f"{about} is at most {end(q.maximum)}")
-        elif 0 < abs(value) < LEAST_REPRESENTED:
-            self.findings.add(
-                key,
-                f"{told} is too close to 0 to be computed with",
-                f"write at least {LEAST_REPRESENTED:g}, or 0 if that is meant",
-            )
+        elif near_zero(value):
+            self.findings.add(key, f"{told} {NEAR_ZERO[0]}", NEAR_ZERO[1])
         elif positive and value <= 0 < q.floor:
             self.findings.add(
                 key, "a decided quantity cannot be 0", f"give {q.name} a positive value, or leave it out"

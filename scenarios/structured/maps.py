@@ -9,7 +9,7 @@ from dse import machines
 from dse.machines import settings as menu
 from dse.models.model import MACHINE_PREFIX, Model
 from dse.models.shared.structure import Structure
-from dse.quantities import UnitError
+from dse.quantities import NEAR_ZERO, UnitError, near_zero
 from scenarios.language.errors import Findings, meant, shown
 from scenarios.language.schema import Shape
 from scenarios.machines.machine_tables import known
@@ -139,6 +139,8 @@ def _checked_setting(entry: Mapping[str, Any], findings: Findings, key: str) -> 
         if q is None and not (isinstance(value, str) and name in menu.KEYS):
             known_names = ["name", *menu.QUANTITIES]
             findings.unknown(f"{key}.{name}", "number of a setting", name, known_names)
+        elif q is not None and near_zero(found[name]):
+            findings.add(f"{key}.{name}", f"{shown(value)} {NEAR_ZERO[0]}", NEAR_ZERO[1])
         elif q is not None and not q.minimum <= found[name] <= q.maximum:
             findings.add(f"{key}.{name}", f"{found[name]:.12g} is out of range", f"{q.meaning}: at least 0")
     return found if findings.count == before else None

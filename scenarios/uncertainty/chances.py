@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dse.quantities import Quantity, show
+from dse.quantities import NEAR_ZERO, Quantity, near_zero, show
 from scenarios.axes import table_values
 from scenarios.axes.axes import WORD_SIZE, Target
 from scenarios.distributions import (
@@ -296,6 +296,9 @@ def _continuous(
 def _plain(reader: Reader, key: str, value: Any) -> float | None:
     if isinstance(value, str):
         reader.findings.add(key, f"{shown(value)} is text", "write a plain number")
+        return None
+    if near_zero(value):
+        reader.findings.add(key, f"{shown(value)} {NEAR_ZERO[0]}", NEAR_ZERO[1])
         return None
     return float(value)
 

@@ -47,7 +47,7 @@ def test_a_maximum_has_a_group_for_each_argument():
         ("a * b * m * n * k", "one coefficient for each term"),
         (
             "a + b * size * m * n * k",
-            "b and size are multiplied: .* name that is not among --of is a coefficient",
+            "one coefficient for each term; every name that is not among --of is a coefficient",
         ),
         ("a + b * m * n * k / size", "size cannot be divided by; every name that is not among --of"),
         ("a * (m + n)^2 * k", "a sum cannot be raised"),

@@ -1,5 +1,6 @@
 """One slip is one message, at its own key, that says what would be right."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -163,3 +164,35 @@ def test_an_address_that_nothing_reaches_is_called_as_it_was_written() -> None:
         found = CliRunner().invoke(main, [command, "nbody_deadline", "-o", "foo://found.zarr"])
         assert found.exit_code == 2
         assert found.stderr.startswith("dse: foo://found.zarr is not a place for a store")
+
+
+SETTING = {"constant_power": 1e-305, "core_voltage": 1, "memory_voltage": 1}
+
+
+@pytest.mark.parametrize(
+    ("asked", "key"),
+    [
+        (ASKED | _of_bodies(lognormal=[1e-305, 2]), "uncertain.bodies.lognormal[0]"),
+        (ASKED | _of_bodies(normal=[1e5, "1e-305"]), "uncertain.bodies.normal[1]"),
+        (ASKED | {"gap": 1e-305}, "gap"),
+        (ASKED | {"given": {"bodies": 1e-305, "flops_per_pair": 10}}, "given.bodies"),
+        (
+            {"model": "dvfs", "machine": {"settings": [SETTING]}, "given": {"phases": [{"flops": 1e9}]}},
+            "machine.settings[0].constant_power",
+        ),
+    ],
+)
+def test_numbers_nearer_to_0_than_can_be_computed_with_are_refused(asked: dict[str, Any], key: str) -> None:
+    with pytest.raises(scenarios.ScenarioError) as refused:
+        scenarios.load(asked)
+    told = {p.key: (p.wrong, p.right) for p in refused.value.problems}
+    assert "1e-305 is too close to 0" in told[key][0].replace('"', ""), refused.value
+    assert told[key][1] == "write at least 1e-300, or 0 if that is meant"
+
+
+def test_a_machine_file_has_no_numbers_too_close_to_0(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("[parameters.time_per_flop]\nvalue = 1e-305\n")
+    with pytest.raises(
+        dse.machines.MachineError, match="too close to 0 to be computed with; write at least 1e-300"
+    ):
+        dse.machines.get(str(tmp_path / "mine.toml"))
