@@ -129,28 +129,29 @@ def sweep(
     if baseline is None and baseline_machine is not None:
         baseline = scenario
     fillable(output)
-    asked = api.load(scenario, machine)
-    beside = None if baseline is None else api.load(baseline, baseline_machine)
-    spared(pictures, (*asked.reads, *(beside.reads if beside else ())))
-    if pictures:
-        _refuse_undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})
-    folder_for(output)
-    with filling(output), client_at(place) as client:
-        dataset = api.sweep(
-            asked,
-            output,
-            client,
-            place.workers,
-            progress=True,
-            metrics=_names_in_list(metrics),
-            patience=place.patience,
-            audit=audit,
-            retry_failed=retry_failed,
-            extend=extend,
-            depth=depth,
-            **by,
-            baseline=beside,
-        )
+    with filling(output):
+        asked = api.load(scenario, machine)
+        beside = None if baseline is None else api.load(baseline, baseline_machine)
+        spared(pictures, (*asked.reads, *(beside.reads if beside else ())))
+        if pictures:
+            _refuse_undrawable({a.name: len(a.values) for a in scenarios.grid(asked).axes})
+        folder_for(output)
+        with client_at(place) as client:
+            dataset = api.sweep(
+                asked,
+                output,
+                client,
+                place.workers,
+                progress=True,
+                metrics=_names_in_list(metrics),
+                patience=place.patience,
+                audit=audit,
+                retry_failed=retry_failed,
+                extend=extend,
+                depth=depth,
+                **by,
+                baseline=beside,
+            )
     draw(pictures, "sweep", dataset, dataset.attrs)
     return _print_sweep(dataset, output, summary, as_json)
 
@@ -330,23 +331,24 @@ def evaluate(
 
     if extend and output is None:
         raise click.UsageError("--extend is for a store: name it with -o")
-    asked = api.load(scenario, machine)
-    if output is None:
-        dataset = api.evaluate(asked, metrics=_names_in_list(metrics))
-    else:
-        fillable(output)
-        folder_for(output)
-        with filling(output), client_at(place) as client:
-            dataset = api.evaluate(
-                asked,
-                output,
-                _names_in_list(metrics),
-                client,
-                place.workers,
-                progress=True,
-                patience=place.patience,
-                extend=extend,
-            )
+    with filling(output):
+        asked = api.load(scenario, machine)
+        if output is None:
+            dataset = api.evaluate(asked, metrics=_names_in_list(metrics))
+        else:
+            fillable(output)
+            folder_for(output)
+            with client_at(place) as client:
+                dataset = api.evaluate(
+                    asked,
+                    output,
+                    _names_in_list(metrics),
+                    client,
+                    place.workers,
+                    progress=True,
+                    patience=place.patience,
+                    extend=extend,
+                )
     told = _evaluated_record(dataset, output, ranges=summary or output is None)
     if as_json:
         say_json(told)

@@ -93,7 +93,8 @@ def uncertainty(
     if design is not None and Path(design).suffix != RECORD:
         raise click.UsageError("--design takes a .json file, which `dse solve --json` printed")
     fixed = None if design is None else answer_files.read(Path(design))
-    asked = api.load(scenario, machine)
+    with filling(output):
+        asked = api.load(scenario, machine)
     spared(filter(None, (*pictures, statistics)), (*asked.reads, *filter(None, (design,))))
     if indices:
         if output is not None or statistics is not None:

@@ -7,7 +7,6 @@ import io
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -55,12 +54,8 @@ def end_quietly() -> Any:
         return None
 
 
-def leave_threads() -> None:
-    """End an interrupted process now where the interpreter would wait for threads that are still at work."""
-    if not any(
-        t.is_alive() and not t.daemon for t in threading.enumerate() if t is not threading.main_thread()
-    ):
-        return
+def leave() -> None:
+    """End an interrupted process now: the interpreter would wait for threads, and those of a solver abort it."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ class Door(click.Group):
             return super().__call__(*arguments, **options)
         except SystemExit as end:
             if end.code == INTERRUPTED:
-                streams.leave_threads()
+                streams.leave()
             raise
 
     def main(
@@ -156,6 +157,8 @@ def filling(store: str | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
+        # what Zarr had begun to read is not awaited any more, which is nobody's trouble
+        warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
         if store is None:
             raise
         kept = "keeps what is done" if "://" in store or Path(store).exists() else "is not made yet"
