@@ -6,7 +6,9 @@ from scenarios import Scenario, ScenarioError
 from scenarios.distributions import Uncertain
 from scenarios.language.cells import positive_count
 from scenarios.language.parts import Wrong
+from scenarios.questions import grid
 from scenarios.uncertain import at_samples, draw, told_of, uncertain_of
+from scenarios.uncertainty.chances import uncertain_example
 from scenarios.uncertainty.measured import KINDS, measure_of, ranked
 
 
@@ -44,7 +46,7 @@ def at_one_point(asked: Scenario, otherwise: str) -> Uncertain:
             asked.file,
             "uncertain",
             "nothing is uncertain in this question",
-            "add what is uncertain: [uncertain] bodies = { uniform = [0.8e6, 1.2e6] }",
+            f"add what is uncertain: [uncertain] {uncertain_example(grid(asked).first, asked)}",
         )
     if asked.sweep:
         raise ScenarioError.of(

@@ -11,6 +11,7 @@ from typing import Any
 from dse.quantities import NEAR_ZERO, Quantity, near_zero, show
 from scenarios.axes import table_values
 from scenarios.axes.axes import WORD_SIZE, Target
+from scenarios.define.composed import definitions_of
 from scenarios.distributions import (
     CONTINUOUS,
     MOST_CUT,
@@ -49,13 +50,13 @@ def with_chances(shape: Shape, roles: Roles, place: Place, question: Question) -
     measures = measured.measures_of(shape)
     joint = promises.joint_of(reader, shape)
     if shape.uncertain is None:
-        _certain(reader, shape, measure, _uncertain_example(roles, shape, question))
+        _certain(reader, shape, measure, uncertain_example(question, shape))
         return question
     names = tuple(_uncertain_names(shape, roles, place))
     nominal = {n: v for n, v in question.given.items() if not isinstance(v, str)}
     found = {n: m for n in names if (m := _marginal(shape, roles, place, n, nominal.get(n)))}
     if not shape.uncertain.spreads:
-        right = f"write [uncertain] {_uncertain_example(roles, shape, question)}, or leave the table out"
+        right = f"write [uncertain] {uncertain_example(question, shape)}, or leave the table out"
         reader.findings.missing("uncertain", "nothing is uncertain", right)
     if AXIS in shape.sweep:
         wrong = f"an axis is called {AXIS}, the name of the dimension of samples"
@@ -76,14 +77,24 @@ def with_medians(question: Question, uncertain: Uncertain) -> Question:
     return replace(question, given={**question.given, **alone}) if alone else question
 
 
-def _uncertain_example(roles: Roles, shape: Shape, question: Question) -> str:
-    """Write how a number that this question gives would be uncertain, one with a unit if there is such a one."""
-    known = roles.reader.parameters
-    given = {n: v for n, v in question.given.items() if n in known and not isinstance(v, str) and v > 0}
+def uncertain_example(question: Question, shape: Shape) -> str:
+    """Write how a number of a question would be uncertain: one that its file gives, with a unit if there is such a one.
+
+    Of what cannot be uncertain there none is taken: counts, what is defined, and what decided numbers divide.
+    """
+    known = question.model.parameters()
+    counts = {u.name for u in question.model.unknowns if u.integer} | {n for n, q in known.items() if q.menu}
+    divided = {n for entry in shape.decide.values() for n in entry.divides or ()}
+    defined = {d.name for d in definitions_of(question.model)}
+    apart = {*counts, *divided, *defined, *shape.decide, WORD_SIZE}
+    numbers = {n: v for n, v in question.given.items() if n in known and not isinstance(v, str)}
+    given = {n: v for n, v in numbers.items() if v > 0 and n not in apart}
     own = sorted((n for n in given if n in shape.given), key=lambda n: not known[n].unit)
-    name = next(iter([*own, *given]), "")
-    if not name or "bodies" in own:
+    if "bodies" in own:
         return "bodies = { uniform = [0.8e6, 1.2e6] }"
+    name = next(iter([*own, *given]), "")
+    if not name:
+        return "NAME = { uniform = [LEAST, GREATEST] }"
     unit, key = known[name].unit, json.dumps(name) if "." in name else name
     ends = (json.dumps(show(x * given[name], unit)) if unit else f"{x * given[name]:g}" for x in (0.8, 1.2))
     return f"{key} = {{ uniform = [{', '.join(ends)}] }}"

@@ -196,3 +196,27 @@ def test_a_machine_file_has_no_numbers_too_close_to_0(tmp_path: Path) -> None:
         dse.machines.MachineError, match="too close to 0 to be computed with; write at least 1e-300"
     ):
         dse.machines.get(str(tmp_path / "mine.toml"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nbody_deadline",
+        "matmul_deadline",
+        "dvfs_deadline",
+        "gemm_cheapest_tokens",
+        "kernels_gathers_on_eight_platforms",
+        "partition_clocks_on_both_sides",
+        "training_70b_does_not_fit",
+    ],
+)
+def test_what_could_be_uncertain_is_a_number_of_that_question(name: str) -> None:
+    """The line that is advised is put into the file, which then says what is uncertain."""
+    refused = CliRunner().invoke(main, ["uncertainty", name])
+    assert refused.exit_code == 2
+    _, found, line = refused.stderr.partition("add what is uncertain: [uncertain] ")
+    assert found, refused.stderr
+    file = scenarios.library()[name]
+    text = file.read_text(encoding="utf-8")
+    asked = scenarios.from_text(f"{text}\n[uncertain]\n{line}", str(file))
+    assert asked.uncertain is not None
