@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS_NAMED = 8
 """Rows of which each has its contents below its tick."""
+LINES_OF_INCH = 4.5
+"""Lines of text that an inch of an axis up has room for."""
 LAID_OUT = 1.15
 """By how much a panel is wider once it is laid out."""
 
@@ -33,18 +35,35 @@ def tell_rows(panel: Axes, which: str, axis: xr.DataArray) -> None:
     """
     if not axes.counts_rows(axis) or not _varying_columns(axis):
         return
-    figure = panel.get_figure(root=True)
-    if which == "x" and axis.size <= MOST_ROWS_NAMED and figure is not None:
-        cells = [[str(int(v)), *_told_cells(axis, i)] for i, v in enumerate(axis.values)]
-        room = LAID_OUT * axes.LETTERS * panel.get_position().width * figure.get_figwidth()
-        if (1 + max(len(text) for cell in cells for text in cell)) * axis.size <= room:
-            panel.set_xticks(axes.places(axis), ["\n".join(cell) for cell in cells], parse_math=False)
-            return
+    if axis.size <= MOST_ROWS_NAMED and _tell_each_row(panel, which, axis):
+        return
     names = axes.shorten(
         ", ".join(axes.words(str(c.name)) for c in _varying_columns(axis)), 2 * axes.MOST_LETTERS
     )
     told = f"{axes.words(str(axis.name))} (rows of {names})"
     (panel.set_xlabel if which == "x" else panel.set_ylabel)(told)
+
+
+def _tell_each_row(panel: Axes, which: str, axis: xr.DataArray) -> bool:
+    """Write the contents of each row at its tick; false where there is no room for them."""
+    figure = panel.get_figure(root=True)
+    if figure is None:
+        return False
+    across = which == "x"
+    cells = [[str(int(v)), *_told_cells(axis, i)] for i, v in enumerate(axis.values)]
+    longest = max(len(text) for cell in cells for text in cell)
+    place = panel.get_position()
+    if across:
+        fits = (1 + longest) * axis.size <= LAID_OUT * axes.LETTERS * place.width * figure.get_figwidth()
+    else:
+        # the number stands before the first of the lines
+        cells = [[f"{number}: {first}", *rest] for number, first, *rest in cells]
+        lines = sum(map(len, cells))
+        fits = longest <= axes.MOST_LETTERS and lines <= LINES_OF_INCH * place.height * figure.get_figheight()
+    if fits:
+        settle = panel.set_xticks if across else panel.set_yticks
+        settle(axes.places(axis), ["\n".join(cell) for cell in cells], parse_math=False)
+    return bool(fits)
 
 
 def _varying_columns(axis: xr.DataArray) -> list[xr.DataArray]:

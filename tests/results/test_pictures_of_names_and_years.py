@@ -188,6 +188,14 @@ def test_a_picture_over_rows_says_what_stands_in_each() -> None:
     work = {"path": "given.flops", "values": [1e12, 2e12, 4e12]}
     both = plot.sweep(dse.sweep(asked | {"sweep": {"pair": {"paths": rows}, "work": work}}))
     assert legend(both)[0] == f"pair 1: machine {MACHINES[0]}, intensity 1 flop/byte"
+    speeds = {"path": "machine.time_per_flop", "start": 1e-13, "stop": 1e-12, "num": 8}
+    lines = {"paths": {"intensity": [1.0, 2.0, 4.0]}}
+    drawn = plot.map(
+        dse.sweep(asked | {"machine": MACHINES[0], "sweep": {"line": lines, "speed": speeds}}), y="line"
+    )
+    assert [t.get_text() for t in drawn.axes[0].get_yticklabels()] == [
+        f"{i}: intensity {x} flop/byte" for i, x in ((1, 1), (2, 2), (3, 4))
+    ]
     many = {"paths": {"intensity": [float(i) for i in range(1, 31)], "flops": [1e12] * 30}}
     long = plot.sweep(dse.sweep(asked | {"machine": MACHINES[0], "sweep": {"row": many}}))
     assert long.axes[0].get_xlabel() == "row (rows of intensity)"
