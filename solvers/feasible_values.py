@@ -37,7 +37,6 @@ from scenarios.question import (
 )
 from scenarios.sweep.grids import Grid
 from solvers.certain import answer, why_without_design
-from solvers.counting import tables
 from solvers.judgement import bound_of
 from solvers.many_points.blocks import Block
 from solvers.mechanisms.conflicts import ONE
@@ -178,6 +177,9 @@ def _needed(block: Block, points: Points, conflict: Collection[str], key: RowKey
         return _without_ends(block.grid.question(block.place(points[first[k]])), conflict, key.name)
 
     together = replace(divided.at(loose, first), objectives=goal)
+    # tables bring the ways of every class, which a question alone has no use for
+    from solvers.counting import tables
+
     listed = tables.least(together, replace(alone(0), objectives=goal), first.size)
     if listed is not None:
         return np.asarray(listed[which] <= sign * other + HOLDS * np.abs(other))
