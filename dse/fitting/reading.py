@@ -15,7 +15,7 @@ from dse.fitting.table import Table, table
 from dse.names import did_you_mean, unknown
 from dse.quantities import UnitError, to_si, units
 from dse.system.arrays import Array, Bools
-from dse.system.csv_files import HEADER, NO_UNIT, name_and_unit
+from dse.system.csv_files import HEADER, NO_UNIT, name_and_unit, with_point
 from dse.system.records import dataclass
 
 Faults = list[tuple[int, str]]
@@ -284,7 +284,8 @@ def _numbers_of_column(
         wrong = (
             f"{head!r} of {_run_and_line(i, cells.lines)} is {_quoted_cell(cells.cells[place][i])}, {what}"
         )
-        faults.append((_line_of_run(i, cells.lines), wrong))
+        point = with_point(str(cells.cells[place][i]).strip())
+        faults.append((_line_of_run(i, cells.lines), f"{wrong}; {point}" if point else wrong))
     return values, right & near
 
 

@@ -28,8 +28,10 @@ FIGURES_OF = (
     'write figures_of = "NAME" to share the figures of a machine of the catalogue, with the same rate as its file '
     'where it has one (rate = "peak_bf16"), and what is yours under [parameters]'
 )
+_TEXTS = ("title", "source", "notes", "rate")
 _KEYS = (
-    *("title", "source", "notes", "evidence", "year", "rate"),
+    *_TEXTS,
+    *("evidence", "year"),
     *("parameters", "figures", "figures_of", "settings", "fit", "measured"),
 )
 """What stands at the top of a machine file; ``fit`` and ``measured`` are records that no model reads."""
@@ -229,6 +231,11 @@ def parse(name: str, text: str) -> Machine:
     figures = data.get("figures", {})
     mistakes: list[str] = []
     _each(dict.fromkeys(data), lambda key, _: _refuse_unknown_key(key), mistakes)
+    mistakes += [
+        f"{key} = {data[key]!r} is not text; write it in quotes"
+        for key in _TEXTS
+        if not isinstance(data.get(key, ""), str)
+    ]
     unlike = [told for part, (of, told) in _PARTS.items() if not isinstance(data.get(part, of()), of)]
     if not (unlike or stated or menu or figures or "figures_of" in data):
         unlike = ["it has no [parameters.NAME] tables with a value, no [figures] and no [[settings]]"]

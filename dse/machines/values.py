@@ -59,6 +59,9 @@ def read(q: Quantity, entry: Any, evidence: str = "", word_size: float | None = 
         raise ValueError(
             f"{q.name}: there is no {strange[0]!r}{did_you_mean(strange[0], _SAID)}; there are {', '.join(_SAID)}"
         )
+    untold = [key for key in ("source", "doubt") if not isinstance(table.get(key, ""), str)]
+    if untold:
+        raise ValueError(f"{q.name}: {untold[0]} = {table[untold[0]]!r} is not text; write it in quotes")
     value = table["value"] if q.choices == TEXT else inside(q, _number(q, table["value"], word_size))
     if isinstance(value, str) and not value.strip():
         raise ValueError(f"{q.name} is empty; write a text, or leave it out")

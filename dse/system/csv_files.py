@@ -13,6 +13,7 @@ from dse.system.records import dataclass
 NOT_TEXT = "not UTF-8 text"
 HEADER = "a header such as time [s],energy [J]"
 _LINE = re.compile(r"\r\n|\r|\n")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
 _SEPARATORS = ",;\t"
 _HEAD = re.compile(r"\s*([^\[\](){}]*?)\s*(?:[\[(]\s*([^\[\]()]*?)\s*[\])])?\s*")
 
@@ -112,6 +113,11 @@ def _cells(line: tuple[int, str], separator: str, faults: Faults) -> list[str] |
         why = "a quote is not closed, or has text behind it" if '"' in text else str(error)
         faults.append((number, f"line {number} is not CSV: {why}"))
         return None
+
+
+def with_point(cell: str) -> str:
+    """Say how a number with a decimal comma is written; empty of any other cell."""
+    return f"write decimals with a point: {cell.replace(',', '.')}" if _DECIMAL_COMMA.fullmatch(cell) else ""
 
 
 def name_and_unit(head: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.system import csv_files
-from dse.system.csv_files import NO_UNIT, Sheet, name_and_unit
+from dse.system.csv_files import NO_UNIT, Sheet, name_and_unit, with_point
 from dse.system.records import dataclass
 from scenarios.language.cells import leaves
 from scenarios.language.errors import Findings, meant, shown
@@ -32,7 +32,6 @@ MOST_MENU_NAMES = 1000
 TOLD = 20
 """Bad lines of a column that are told one by one; of more, how many these are."""
 EVERY_LINE = "every line has a cell for each column of the header"
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -263,8 +262,8 @@ def _what_is_meant(texts: Sequence[str]) -> str:
 
 def _what_to_write(text: str, head: str, what: str) -> str:
     """Say what would be right in place of a cell that is not ``what`` its column holds."""
-    if _DECIMAL_COMMA.fullmatch(text):
-        return f"write decimals with a point: {text.replace(',', '.')}"
+    if point := with_point(text):
+        return point
     number, _, rest = text.partition(" ")
     if rest and is_number(number):
         return f"write the number alone: a unit stands in the header, {shown(f'{name_and_unit(head)[0]} [{rest}]')}"

@@ -220,3 +220,24 @@ def test_what_could_be_uncertain_is_a_number_of_that_question(name: str) -> None
     text = file.read_text(encoding="utf-8")
     asked = scenarios.from_text(f"{text}\n[uncertain]\n{line}", str(file))
     assert asked.uncertain is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("title = 3", "title = 3 is not text"),
+        ("source = []", r"source = \[\] is not text"),
+        ("[parameters.time_per_byte]\nvalue = 1e-11\ndoubt = nan", "time_per_byte: doubt = nan is not text"),
+    ],
+)
+def test_what_is_told_of_a_machine_is_text(tmp_path: Path, line: str, said: str) -> None:
+    (tmp_path / "mine.toml").write_text(f"{line}\n[parameters.time_per_flop]\nvalue = 1e-12\n")
+    with pytest.raises(dse.machines.MachineError, match=f"{said}; write it in quotes"):
+        dse.machines.get(str(tmp_path / "mine.toml"))
+
+
+def test_measurements_with_decimal_commas_say_how_they_are_written(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("size [B];time [s]\n1;1,58\n2;2,5\n4;4,25\n8;8,5\n")
+    found = CliRunner().invoke(main, ["fit", str(tmp_path / "runs.csv"), "--model", "network"])
+    assert found.exit_code == 2
+    assert "is 1,58, not a positive number; write decimals with a point: 1.58" in found.stderr
