@@ -15,6 +15,7 @@ import dse
 from results.solution import Status
 from scenarios.question import OPTIMAL_GAP, Limit
 from solvers.answer import answer
+from solvers.linear import large_numbers
 
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
 
@@ -116,3 +117,34 @@ def test_a_budget_beside_a_power_cap_that_some_terms_of_a_maximum_cannot_hold() 
         asked | {"limits": {"power": {"max": "60 W"}}, "objective": {"minimize": "energy_delay"}}
     )
     assert found.conflict == {"energy_delay": pytest.approx(least.objective, rel=1e-6)}
+
+
+def test_counts_are_not_sought_where_a_level_leaves_a_strip(monkeypatch: pytest.MonkeyPatch):
+    """Blocks that must not be too efficient, of many kinds: the value that would do is told, and no strip is searched.
+
+    At the least energy that the other limits leave, no whole counts may be left: a search there goes on for minutes.
+    """
+    searched: list[int] = []
+    near = large_numbers.in_near_strip
+    monkeypatch.setattr(large_numbers, "in_near_strip", lambda *a: (searched.append(1), near(*a))[1])
+    names = "nehalem nuc-cpu nuc-gpu apu-cpu apu-gpu gtx580 gtx680 gtx-titan xeon-phi pandaboard"
+    told = {
+        "model": "blocks",
+        "machine": {
+            n.replace("-", "_"): f"{n}-choi2014" for n in (*names.split(), "arndale-cpu", "arndale-gpu")
+        },
+        "given": {"flops": "1 Pflop", "intensity": 32},
+        "objective": {"maximize": "performance"},
+        "limits": {
+            "nameplate_power": {"max": "10.2 W"},
+            "energy_delay": {"max": 3508827899.8392463},
+            "efficiency": {"max": 7267809219.394607},
+        },
+    }
+    found = dse.solve(told, depth="limits")
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("nameplate_power", "energy_delay"),)
+    # two of the smallest GPU, and one of it
+    assert found.conflict["nameplate_power"] == pytest.approx(12.22, rel=1e-9)
+    assert found.conflict["energy_delay"] == pytest.approx(4217435720.8448114, rel=1e-6)
+    assert not searched

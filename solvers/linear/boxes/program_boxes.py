@@ -30,7 +30,7 @@ from formulations.tolerances import HOLDS, SLACK, TIE
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes, designs, judgement
-from solvers.linear import least_misses, milp, programs
+from solvers.linear import large_numbers, least_misses, milp, programs
 from solvers.linear.boxes import levels
 from solvers.linear.boxes.split import Split, split
 from solvers.linear.linear_program import End, Result
@@ -54,7 +54,7 @@ class _Search:
     """Boxes that may hold something better, and the best design so far, at ``t``; ``closed``: the others' bound.
 
     ``at``: where boxes are cut next, NaN for their middles. ``tied``: the points that are as good as the best,
-    where all of them were tried.
+    where all of them were tried. ``thin``: whether the limits themselves leave no more than a strip of whole numbers.
     """
 
     of: Split
@@ -67,6 +67,7 @@ class _Search:
     closed: float = math.inf
     boxes: int = 0
     tied: Array | None = None
+    thin: bool = False
 
     @property
     def enough(self) -> float:
@@ -74,9 +75,13 @@ class _Search:
         return programs.enough(self.best, self.of.question.gap)
 
     def learn(self, t: Array) -> None:
-        """Solve the programs at points (N, numbers)."""
+        """Solve the programs at points (N, numbers), but for those at a level that leaves no more than a strip."""
         for point, p in zip(t, self.of.programs(t, t), strict=True):
-            found = milp.least(p, milp.numbers(p), *milp.objective(p))
+            n = milp.numbers(p)
+            if self.of.levels and large_numbers.in_a_strip(n) and not self.thin:
+                # a factor at its very least beside a limit that keeps it from less: boxes come as near as designs do
+                continue
+            found = milp.least(p, n, *milp.objective(p))
             # between ends of a search some numbers are too large or small to be believed
             if not self.of.held or found.u is None or self._is_design(point, p.design(found.u)):
                 self._learn(point, found)
@@ -147,6 +152,9 @@ class _Search:
         of, wanted = self.of, bool(self.of.question.objectives)
         most = MOST_BOXES_OF_NUMBERS if wanted and not of.held else FEW_BOXES
         few = BOXES_WITHOUT_DESIGN if of.held else most
+        if of.levels:
+            whole = of.programs(of.low[None], of.high[None])[0]
+            self.thin = large_numbers.in_a_strip(milp.numbers(whole))
         bound, at = self.bounds(of.low[None], of.high[None], np.array([-math.inf]))
         if bound[0] < math.inf:
             self.learn(np.array(list(itertools.product(*zip(of.low, of.high, strict=True)))))
