@@ -12,6 +12,7 @@ from scipy.stats import qmc
 
 import dse
 from results.solution import Status
+from solvers.robust.explaining import robust_conflicts
 from solvers.robust.searches import scan
 
 SAMPLES = 16
@@ -340,3 +341,59 @@ def test_limits_that_nothing_uncertain_moves_conflict_as_without_it() -> None:
     assert plain.status is found.status is Status.INFEASIBLE
     assert found.conflicts == plain.conflicts
     assert dict(found.conflict) == dict(plain.conflict)
+
+
+EXABOUNDS: dict[str, Any] = {
+    "model": "exabounds",
+    "machine": "platform-server-power",
+    "given": {
+        "instructions": 36e12,
+        "lifetime": 1e8,
+        "peak_share": 0.8,
+        "idle_share": 0.2,
+        "energy_price": 4.14e-08,
+        "misprediction_rate": 0.05,
+        "data_reuse": [
+            {"name": "near", "share": 0.98, "distance": 1024},
+            {"name": "far", "share": 0.0192, "distance": 131072},
+            {"name": "never", "share": 0.0008},
+        ],
+    },
+    "decide": {
+        "machine.count.rack": {"integer": True, "max": 4},
+        "machine.voltage": {"values": [0.9, 1.3]},
+        "machine.frequency": {"values": [1.6e9, 2.4e9, 3.6e9, 4.4e9]},
+    },
+    "uncertain": {
+        "machine.temperature": {"uniform": [300.0, 360.0]},
+        "activity": {"triangular": [0.3, 0.6, 1.0]},
+        "sampling": {"samples": 1, "seed": 23},
+    },
+    "objective": {
+        "minimize": "power",
+        "quantile": 0.8,
+        "measures": {
+            "own_performance": {"of": "performance", "cvar": 0.7},
+            "own_mtbf": {"of": "mtbf", "cvar": 0.7},
+        },
+    },
+    "limits": {"own_performance": {"min": 3.6e11}, "own_mtbf": {"min": 6e7}},
+}
+
+
+def test_no_set_of_menus_is_searched_for_twice(monkeypatch: pytest.MonkeyPatch):
+    """Sets that differ in menus alone ask the same of designs within the menus, and most follow from others."""
+    asked: list[Any] = []
+    search = robust_conflicts.of_some_limits
+
+    def seen(wanted: Any) -> Any:
+        asked.append((wanted.kept, wanted.worlds.nominal.decide))
+        return search(wanted)
+
+    monkeypatch.setattr(robust_conflicts, "of_some_limits", seen)
+    found = dse.solve(EXABOUNDS, depth="limits")
+    assert found.status is Status.INFEASIBLE
+    limits = ("own_performance", "own_mtbf")
+    assert found.conflicts == ((*limits, "machine.frequency"), (*limits, "machine.voltage", "clock"))
+    assert asked
+    assert len(asked) == len({repr(one) for one in asked})

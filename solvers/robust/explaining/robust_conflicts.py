@@ -55,16 +55,20 @@ def why(wanted: Wanted) -> Why:
     wanted = replace(wanted, chances=chances, effort=Effort(SETS_WORK))
     worlds, unknown = wanted.worlds, set[str]()
 
+    together = bool(divided.shape(worlds.every))
+
     def of_free(free: Collection[str]) -> Why:
-        return _why(replace(wanted, worlds=worlds.changed(partial(without, names=free))))
+        own = _why(replace(wanted, worlds=worlds.changed(partial(without, names=free))))
+        # each set is asked for with other gaps, too, and most follow from others
+        return own if together else remembered(own)
 
     def nearest(name: str) -> float:
         kept = frozenset((*found.names, name)) | worlds.nominal.model.always
-        return math.nan if divided.shape(worlds.every) else nearest_value(wanted, name, kept, unknown)
+        return math.nan if together else nearest_value(wanted, name, kept, unknown)
 
     found = of_free(())
     told = gaps.with_gaps(found, worlds.nominal, of_free, nearest)
-    if told is not found and not divided.shape(worlds.every):
+    if told is not found and not together:
         # each set that is searched is asked for more than once
         told = remembered(told)
     return replace(
