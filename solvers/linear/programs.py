@@ -124,8 +124,8 @@ def _of_negatives(p: Program, *, ties: bool) -> Settled:
 
 
 def needed_ends(endless: Program, best: Result) -> Array:
-    """Upper ends beyond which no design is needed that is as good as ``best``; ``endless``: has no ends of a search."""
-    n = milp.numbers(endless, more=(no_worse(*milp.objective(endless), best.value),))
+    """Upper ends beyond which no design is needed that is better than ``best``; ``endless``: has no ends of a search."""
+    n = milp.numbers(endless, more=(no_worse(*milp.objective(endless), best.bound, -TIE),))
     return row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
 
 
