@@ -265,6 +265,9 @@ def _at_zero(judged: Judged) -> Judged:
     question, bound = judged.question, judged.bound[0]
     if not (question.objectives and np.isfinite([judged.objective[0], bound]).all()) or judged.closed[0]:
         return judged
+    # a model's own metrics add up what is there: of what is left to the last, rounding only seems to go below 0
+    if question.objectives[0].name not in {d.name for d in definitions_of(question.model)}:
+        return judged
     whole = {d.name for d in question.decide if d.integer or d.values is not None}
     off = np.array([LEFT_OF_AMOUNTS, LEFT_OF_AMOUNTS / 2])
     near = {

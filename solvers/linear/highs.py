@@ -16,29 +16,20 @@ import numpy as np
 from dse.system.arrays import Array
 from solvers.linear import large_numbers, least_parts, linear_program, scaling, supports, whole_parts
 from solvers.linear.linear_program import End, Numbers, Result
+from solvers.linear.scaling import HIGHS_FEASIBLE, MIP_GAP, MIP_WHOLE, TOLERANCES
 
 if TYPE_CHECKING:
     import highspy
 
-MIP_GAP = 1e-9
-HIGHS_FEASIBLE = 1e-10
-MIP_WHOLE = 1e-9
 RAY_ROUNDING = 1e-9
 """What of a direction without end, and of its product with a row, counts as 0, relative."""
-TOLERANCES = {
-    "primal_feasibility_tolerance": HIGHS_FEASIBLE,
-    "dual_feasibility_tolerance": HIGHS_FEASIBLE,
-    "mip_feasibility_tolerance": MIP_WHOLE,
-}
-PRESOLVED = 2000
-"""Numbers in the rows of a linear program from which on presolve saves time; below it takes longer than the rest."""
 MOST_PARTS_REFUTED = 8
 """Whole parts of which each is shown to leave no point, where a search finds none."""
 ROUGH_SHARE = 0.5
 """Relative gap at which the bound of a search is known to be above 0."""
 MISSED_FOR_SURE = 1e-8
 """Of the size of every row: by so much all may give, and whole numbers still meet them nowhere."""
-PROGRAM_SECONDS, SEARCH_NODES, NODES_OF_ANY, TRIAL_NODES = 120.0, 200_000, 20_000, 1000
+SEARCH_NODES, NODES_OF_ANY, TRIAL_NODES = 200_000, 20_000, 1000
 """Of a search, and of one for any point: whole numbers in a thin strip, as one sum held to one value, never end it."""
 
 
@@ -283,10 +274,12 @@ def _called_highs(
     presolve: bool = True,
     share: float = MIP_GAP,
     nodes: int = SEARCH_NODES,
+    whole: bool = False,
 ) -> Result:
     """One call of HiGHS on balanced numbers, which must be numbers: it crashes on others.
 
-    ``tight``: with tolerances far below its own; ``share``: relative gap that is enough; ``nodes``: at most so many.
+    ``tight``: with tolerances far below its own; ``share``: relative gap that is enough, of costs without their
+    constant unless ``whole``; ``nodes``: at most so many.
     """
     if not (np.isfinite(n.rows).all() and np.isfinite(cost).all()):
         return Result(End.FAILED)
@@ -298,7 +291,11 @@ def _called_highs(
     row, column = scaling.balance(n)
     row = scaling.raised(n, row, column, scaling.least_entry(n), HIGHS_FEASIBLE)
     size = scaling.unit_of_costs(np.abs(cost[:-1] * column)[n.low < n.high])
-    h = model(n, cost, row, column, size, gap, share, presolve=presolve)
+    size *= scaling.FINER if whole else 1.0
+    h = scaling.model(n, cost, row, column, size, gap, share, presolve=presolve)
+    constant = float(cost[-1])
+    if whole:
+        h.changeObjectiveOffset(constant / size)
     h.setOptionValue("mip_max_nodes", nodes if cost[:-1].any() else min(nodes, NODES_OF_ANY))
     if not tight:
         usual = highspy.Highs()
@@ -312,60 +309,19 @@ def _called_highs(
     u = np.append(np.clip(np.asarray(solution.col_value) * column, n.low, n.high), 1.0)
     value = float(cost @ u)
     if n.integer.any():
-        return Result(End.FOUND, u, value, float(h.getInfo().mip_dual_bound) * size + cost[-1])
+        told = float(h.getInfo().mip_dual_bound) * size
+        bound = told if whole else told + constant
+        if not scaling.cancels(bound, constant):
+            return Result(End.FOUND, u, value, bound)
+        if not whole:
+            # the gap that is enough would be one of huge costs, of which next to nothing is left
+            return _called_highs(
+                n, cost, gap, tight=tight, presolve=presolve, share=share, nodes=nodes, whole=True
+            )
+        return Result(End.FOUND, u, value, bound - scaling.lost(constant, MIP_WHOLE * size))
     # HiGHS gives <= rows of a minimisation multipliers <= 0
     multipliers = -np.asarray(solution.row_dual) * row * size if len(row) else np.zeros(0)
     return Result(End.FOUND, u, value, multipliers=multipliers)
-
-
-def model(
-    n: Numbers,
-    cost: Array,
-    row: Array,
-    column: Array,
-    size: float,
-    gap: float,
-    share: float = MIP_GAP,
-    *,
-    presolve: bool = True,
-) -> highspy.Highs:
-    """Return HiGHS with a program whose rows and columns are multiplied by factors, its costs divided by ``size``."""
-    import highspy
-
-    h = highspy.Highs()
-    for name, value in {
-        "output_flag": False,
-        "threads": 1,
-        "mip_rel_gap": share,
-        "mip_abs_gap": max(gap / size, 1e-12),
-        "time_limit": PROGRAM_SECONDS,
-        "small_matrix_value": scaling.LEAST_ENTRY,
-        **TOLERANCES,
-    }.items():
-        h.setOptionValue(name, value)
-    lp = highspy.HighsLp()
-    low, high = n.low / column, n.high / column
-    # bounds hold whatever HiGHS loses
-    matrix, fall, rise = scaling.seen(
-        n.rows[:, :-1] * column * row[:, None], low, high, scaling.least_entry(n)
-    )
-    right = -n.rows[:, -1] * row
-    lp.num_col_, lp.num_row_ = len(column), len(row)
-    lp.col_cost_ = cost[:-1] * column / size
-    lp.col_lower_, lp.col_upper_ = low, high
-    lp.row_lower_, lp.row_upper_ = np.where(n.equal, right - rise, -highspy.kHighsInf), right - fall
-    used = matrix != 0.0
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
-    lp.a_matrix_.index_ = np.nonzero(used)[1].astype(np.int32)
-    lp.a_matrix_.value_ = matrix[used]
-    if not presolve or (not n.integer.any() and n.rows.size < PRESOLVED):
-        h.setOptionValue("presolve", "off")
-    if n.integer.any():
-        kinds = highspy.HighsVarType
-        lp.integrality_ = [kinds.kInteger if i else kinds.kContinuous for i in n.integer]
-    h.passModel(lp)
-    return h
 
 
 def _end_of_highs(h: highspy.Highs) -> End:

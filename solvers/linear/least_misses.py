@@ -16,7 +16,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import SLACK
 from scenarios.question import Question
 from solvers.judgement import bound_of
-from solvers.linear import highs, large_numbers, milp
+from solvers.linear import highs, large_numbers, milp, scaling
 from solvers.linear.linear_program import End, Numbers
 
 ENOUGH_MISSED = 1e-7
@@ -27,12 +27,12 @@ LARGEST_MISS = 1e9
 
 def is_violated(p: Program, drop: Collection[str]) -> bool:
     """Whether it is proved that every design misses some limit, but for those that are left out (``drop``)."""
-    shares = (highs.ROUGH_SHARE, highs.MIP_GAP) if p.integer.any() else (highs.MIP_GAP,)
+    shares = (highs.ROUGH_SHARE, scaling.MIP_GAP) if p.integer.any() else (scaling.MIP_GAP,)
     return any(least_violation(p, drop=drop, share=share) > SLACK for share in shares)
 
 
 def least_violation(
-    p: Program, *, whole: bool = True, drop: Collection[str] = (), share: float = highs.MIP_GAP
+    p: Program, *, whole: bool = True, drop: Collection[str] = (), share: float = scaling.MIP_GAP
 ) -> float:
     """Proven lower bound of the largest amount by which some limit is missed, over all designs (0: none known).
 

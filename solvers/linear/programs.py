@@ -124,7 +124,7 @@ def _of_negatives(p: Program, *, ties: bool) -> Settled:
 
 
 def needed_ends(endless: Program, best: Result) -> Array:
-    """Upper ends beyond which no design is needed that is better than ``best``; ``endless``: has no ends of a search."""
+    """Upper ends beyond which no design better than ``best`` is needed; ``endless``: has no ends of a search."""
     n = milp.numbers(endless, more=(no_worse(*milp.objective(endless), best.bound, -TIE),))
     return row_ends.sufficient_ends(n.rows, n.equal, n.low, n.high, n.integer)
 

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dse.system.arrays import Array
 from solvers.linear.linear_program import Numbers
 
+if TYPE_CHECKING:
+    import highspy
+
+MIP_GAP = 1e-9
+HIGHS_FEASIBLE = 1e-10
+MIP_WHOLE = 1e-9
+TOLERANCES = {
+    "primal_feasibility_tolerance": HIGHS_FEASIBLE,
+    "dual_feasibility_tolerance": HIGHS_FEASIBLE,
+    "mip_feasibility_tolerance": MIP_WHOLE,
+}
+PRESOLVED = 2000
+"""Numbers in the rows of a linear program from which on presolve saves time; below it takes longer than the rest."""
+PROGRAM_SECONDS = 120.0
+"""Of one search."""
 SCALING_PASSES = 4
 MOST_RAISED = 2.0**20
 """How far a row is multiplied beyond what brings its largest number near 1."""
@@ -21,6 +37,12 @@ LEAST_IN_SEARCH = 2e-9
 LEAST_COST = 1e-7
 """Of the largest cost; HiGHS' tolerances are 1e-10 of the unit of costs."""
 
+CANCELLED, MUCH_CANCELS = 4e-15, 1e3
+"""Of a constant what its difference to costs is off by at most, and how much larger than that it is where it counts."""
+
+FINER = 2.0**-13
+"""Of their unit: in what costs are told there, so that HiGHS' absolute tolerances are small beside what is left."""
+
 
 def least_entry(n: Numbers) -> float:
     """What a number of a balanced row is to be at least, for HiGHS to see it."""
@@ -32,6 +54,16 @@ def unit_of_costs(costs: Array) -> float:
     most = float(costs.max(initial=0.0)) or 1.0
     least = float(costs[costs > 0.0].min(initial=most)) / most
     return most * max(math.sqrt(least), LEAST_COST) if least < LEAST_COST else most
+
+
+def cancels(bound: float, constant: float) -> bool:
+    """Whether next to nothing is left of a constant of costs and of what is taken off it."""
+    return abs(constant) > MUCH_CANCELS * abs(bound)
+
+
+def lost(constant: float, cut: float) -> float:
+    """By how much a bound may be above the true one there: rounding, and the ``cut`` below which nothing is sought."""
+    return CANCELLED * abs(constant) + cut
 
 
 def balance(n: Numbers) -> tuple[Array, Array]:
@@ -82,3 +114,51 @@ def _reciprocal(size: Array) -> Array:
         found = 2.0 ** -np.round(np.log2(size))
     found[size <= 0.0] = 1.0
     return np.asarray(found)
+
+
+def model(
+    n: Numbers,
+    cost: Array,
+    row: Array,
+    column: Array,
+    size: float,
+    gap: float,
+    share: float = MIP_GAP,
+    *,
+    presolve: bool = True,
+) -> highspy.Highs:
+    """Return HiGHS with a program whose rows and columns are multiplied by factors, its costs divided by ``size``."""
+    import highspy
+
+    h = highspy.Highs()
+    for name, value in {
+        "output_flag": False,
+        "threads": 1,
+        "mip_rel_gap": share,
+        "mip_abs_gap": max(gap / size, 1e-12),
+        "time_limit": PROGRAM_SECONDS,
+        "small_matrix_value": LEAST_ENTRY,
+        **TOLERANCES,
+    }.items():
+        h.setOptionValue(name, value)
+    lp = highspy.HighsLp()
+    low, high = n.low / column, n.high / column
+    # bounds hold whatever HiGHS loses
+    matrix, fall, rise = seen(n.rows[:, :-1] * column * row[:, None], low, high, least_entry(n))
+    right = -n.rows[:, -1] * row
+    lp.num_col_, lp.num_row_ = len(column), len(row)
+    lp.col_cost_ = cost[:-1] * column / size
+    lp.col_lower_, lp.col_upper_ = low, high
+    lp.row_lower_, lp.row_upper_ = np.where(n.equal, right - rise, -highspy.kHighsInf), right - fall
+    used = matrix != 0.0
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
+    lp.a_matrix_.index_ = np.nonzero(used)[1].astype(np.int32)
+    lp.a_matrix_.value_ = matrix[used]
+    if not presolve or (not n.integer.any() and n.rows.size < PRESOLVED):
+        h.setOptionValue("presolve", "off")
+    if n.integer.any():
+        kinds = highspy.HighsVarType
+        lp.integrality_ = [kinds.kInteger if i else kinds.kContinuous for i in n.integer]
+    h.passModel(lp)
+    return h

@@ -14,7 +14,7 @@ import pytest
 import dse
 from dse.fronts import front as front_module
 from solvers.fronts import program_front
-from solvers.linear import highs
+from solvers.linear import scaling
 
 LIBRARY = reading.ROOT / "scenarios" / "library"
 TYPES = ("tms320c5515", "imx515", "omap3503")
@@ -167,7 +167,7 @@ def test_designs_worse_in_one_objective_than_the_best_of_all_others_are_on_the_f
 
 def test_that_no_counts_are_a_little_cheaper_is_proved_at_once(monkeypatch: pytest.MonkeyPatch):
     """The cheapest of each type at each level, and nothing between: a search in which limits may give took minutes."""
-    monkeypatch.setattr(highs, "PROGRAM_SECONDS", 5.0)
+    monkeypatch.setattr(scaling, "PROGRAM_SECONDS", 5.0)
     station: dict[str, Any] = {
         "model": "sockets",
         "given": {
