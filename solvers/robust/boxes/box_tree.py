@@ -39,8 +39,8 @@ GLANCE = 8192
 """Boxes times worlds after which a choice is left where another is better: what it reaches is told, too."""
 SPARE = 1e-10
 """What a local search keeps of a limit, so that rounding does not break it."""
-FIRST_HALVINGS = 3
-"""Rounds of halving before a design is looked for."""
+FIRST_HALVINGS, WORK_OF_ANY = 3, 8192
+"""Rounds of halving before a design is looked for, and where any will do up to how many boxes times worlds more."""
 STARTS = 3
 TRIED = 512
 """Points of a Sobol sequence that are judged for the first starts."""
@@ -104,6 +104,11 @@ class Tree:
             self._examine(kept[0][None], kept[1][None])
             for _ in range(FIRST_HALVINGS):
                 # often this proves that there is nothing to look for
+                self._halve()
+            while (
+                not self.wanted.aims and self.now.key.size and self.best_x is None and self.done < WORK_OF_ANY
+            ):
+                # sets of limits that are asked for mostly have no design
                 self._halve()
             if self.now.key.size and self.best_x is None:
                 self.look(*kept)
