@@ -202,12 +202,13 @@ class Target:
         if self.at.path is not None:
             found[SINGLY] = sum(int(n.get("alone", 0)) for n in notes) + int(self._carried.get(SINGLY, 0))
         left = handover.merged(n.get(LEFT_OVER, {}) for n in notes)
-        failed = handover.exceptional(left)
-        if failed:
-            # what a way knows that it cannot take is no news: it stays in the attribute
-            _log.warning(
-                "answered one by one after an exception, each choice at a point counted: %s",
-                handover.words(failed),
+        if left:
+            # what a way knows that it cannot take is no news for a terminal
+            level = logging.WARNING if handover.exceptional(left) else logging.INFO
+            _log.log(
+                level,
+                "answered one by one, each choice at a point counted: %s",
+                handover.words(left),
             )
         left = handover.merged([json.loads(self._carried.get(LEFT_OVER, "{}")), left])
         return {**self._carried, **found, LEFT_OVER: json.dumps(left)}
