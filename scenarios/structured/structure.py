@@ -105,6 +105,7 @@ def _expanded(
     names = None if settings is None else [s["name"] for s in settings]
     elsewhere = {*given, *shape.decide, *shape.define, *changed}
     known = {structure.entries: machines or ()} if structure.machines else {}
+    _note_uncertain_shares(shape, structure, findings)
     listed = rows.read(structure, shape.given, names, elsewhere, findings, known)
     if machines is None or settings is None or not listed.sound or model.expand is None:
         return None
@@ -131,6 +132,17 @@ def _expanded(
     decide, unasked = _all_decisions(flat, shape, {*given, *shape.decide, *shape.define, *changed})
     made = shape.model_copy(update={"given": given, "decide": decide})
     return Plain(Reader(flat, findings, parts, unasked), made) if _distinct(flat, findings) else None
+
+
+def _note_uncertain_shares(shape: Shape, structure: Structure, findings: Findings) -> None:
+    """Note shares of a whole that are uncertain one by one: then nothing makes them sum to 1."""
+    names = () if shape.uncertain is None else tuple(shape.uncertain.spreads)
+    for table in structure.tables:
+        for name in names if table.whole else ():
+            if name.startswith(f"{table.name}.") and name.endswith(f".{table.whole}"):
+                wrong = f"{shown(name)} is uncertain, but all of them sum to 1"
+                right = "give it a value, and ask about each histogram in a file of its own"
+                findings.add(f"uncertain.{name}", wrong, right)
 
 
 def _key_of_part(error: WrongPart, parts: Parts, shape: Shape) -> str:

@@ -277,6 +277,14 @@ def test_shares_are_neither_decided_nor_swept(where: str):
         dse.sweep(question(given={"instructions": 1e12, "data_reuse": rows}, **{where: more[where]}))
 
 
+def test_shares_are_not_uncertain_one_by_one():
+    name = "data_reuse.1.share"
+    rows = [{"name": "1", "distance": "1 KiB", "share": 0.5}, {"share": 0.5}]
+    more = {"uncertain": {name: {"uniform": [0.4, 0.6]}}}
+    with pytest.raises(ScenarioError, match=r"uncertain\.data_reuse\.1\.share: .* all of them sum to 1"):
+        dse.solve(question(given={"instructions": 1e12, "data_reuse": rows}, **more))
+
+
 def test_without_a_histogram_nothing_changes(system: Callable[..., dict[str, Any]]):
     """The plain model is that of a question without lists."""
     plain = EXABOUNDS.expand(Parts()) if EXABOUNDS.expand else EXABOUNDS
