@@ -311,7 +311,8 @@ def _called_highs(
     if n.integer.any():
         told = float(h.getInfo().mip_dual_bound) * size
         bound = told if whole else told + constant
-        if not scaling.cancels(bound, constant):
+        # of a difference that is to be 0 (see ``milp.ratio``) an absolute gap is enough
+        if gap > 0.0 or not scaling.cancels(bound, constant):
             return Result(End.FOUND, u, value, bound)
         if not whole:
             # the gap that is enough would be one of huge costs, of which next to nothing is left
