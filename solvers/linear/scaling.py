@@ -37,7 +37,7 @@ LEAST_IN_SEARCH = 2e-9
 LEAST_COST = 1e-7
 """Of the largest cost; HiGHS' tolerances are 1e-10 of the unit of costs."""
 
-CANCELLED, MUCH_CANCELS = 4e-15, 1e3
+LEFT_OF_CONSTANT, MUCH_CANCELS = 4e-15, 1e3
 """Of a constant what its difference to costs is off by at most, and how much larger than that it is where it counts."""
 
 FINER = 2.0**-13
@@ -63,7 +63,7 @@ def cancels(bound: float, constant: float) -> bool:
 
 def lost(constant: float, cut: float) -> float:
     """By how much a bound may be above the true one there: rounding, and the ``cut`` below which nothing is sought."""
-    return CANCELLED * abs(constant) + cut
+    return LEFT_OF_CONSTANT * abs(constant) + cut
 
 
 def balance(n: Numbers) -> tuple[Array, Array]:
