@@ -6,7 +6,7 @@ what it depends on. One point of each kind of given numbers is enough, since lim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -32,6 +32,8 @@ SHARE_LISTED = 0.1
 """Of a large table, designs that are looked at as a list: of more, numbers on a mesh are fewer."""
 NEAR_THE_PROCESSOR = 8192
 """Numbers that are compared with bounds together."""
+CELLS = 400_000
+"""Designs times points that are evaluated together."""
 CELLS_COMPARED = 4_000_000
 """Designs times points that are compared at once."""
 
@@ -62,6 +64,15 @@ class Asked:
         if x.size < LARGE_TABLE:
             return [x.table(self.question)]
         return [Table(self.question, x.designs(k)) for k in narrow(x, self)]
+
+
+def in_parts(asked: Asked, t: Table) -> Iterator[tuple[Points, Table, Asked]]:
+    """Cut points into parts whose designs of a table are compared together, each with the table and what is asked."""
+    step = max(CELLS // max(t.size, 1), 1)
+    for start in range(0, len(asked.which), step):
+        some = np.arange(start, min(start + step, len(asked.which)))
+        here = asked.at(some)
+        yield some, replace(t, question=here.question), here
 
 
 def unbroken(every: Grid, asked: Asked) -> tuple[Indices]:

@@ -12,7 +12,7 @@ import scenarios
 from formulations.grids import over_grid
 from results.dataset import STATUS_CODES, Arrays, layout
 from results.solution import Status
-from solvers.counting import lines, narrowed, tables
+from solvers.counting import lines, narrowed, table_conflicts, tables
 from solvers.explaining import settling
 
 NONE = STATUS_CODES[Status.INFEASIBLE]
@@ -68,7 +68,7 @@ def test_what_nothing_decided_can_mend_is_told_without_a_search(monkeypatch: pyt
     def searched(*_: Any) -> None:
         raise AssertionError("what is known is searched for")
 
-    monkeypatch.setattr(tables, "_free_box_feasibility", searched)
+    monkeypatch.setattr(table_conflicts, "_free_box_feasibility", searched)
     arrays = answered(grid)
     assert (arrays["status"] == NONE).all()
 
