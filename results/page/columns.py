@@ -23,7 +23,7 @@ from results.page.insides import Insides, rounded
 from results.page.insides import of_dataset as insides_of
 from results.telling import sizes
 from results.telling.limits import sides_as_one
-from results.variables import CROSSINGS_AT, ENDS, LIMIT_UNITS
+from results.variables import CROSSINGS_AT, ENDS, LIMIT_UNITS, WHOLE
 from scenarios.uncertainty.chances import AXIS
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ class Column:
 
     ``role``: "axis", "objective", "decided", "metric", "bound", or "explained": told of one point only, where a sweep
     kept what stands beside each answer. ``values``: numbers, None where there is none; of codes and names their place
-    in ``labels``. ``about``: its meaning and source. ``share``: nothing is below 0 or above 1.
+    in ``labels``. ``about``: its meaning and source. ``share``: nothing is below 0 or above 1. ``whole``: nothing lies
+    between two values that follow each other.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Column:
     log: bool = False
     about: str = ""
     share: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +248,8 @@ def _page_column(
     # the number of a world or of a row stands for nothing that has ratios
     log = axes.wide(numbers) and name != AXIS
     scaled = tuple(rounded(numbers * factor, COLUMN_DIGITS))
-    return Column(name, label, unit, role, scaled, (), log, about, share=array.name == KEPT)
+    share, whole = array.name == KEPT, WHOLE in array.attrs
+    return Column(name, label, unit, role, scaled, (), log, about, share=share, whole=whole)
 
 
 def _short_prefix(numbers: Array, array: xr.DataArray) -> tuple[float, str]:

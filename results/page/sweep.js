@@ -130,7 +130,7 @@ function startSweep() {
     const values = places.map((i) => (kept(cell(i, j)) ? c.values[cell(i, j)] : null));
     // the legend shows the first mark, which is to be one that is drawn
     const symbols = places.map((i) => symbol(cell(i, j), j)), first = symbols.find((_, i) => values[i] !== null);
-    return { type: "scatter", mode: D.rows[names[choose.x]] || axisOf(choose.x).labels.length ? "markers" : "lines+markers", name: plain(name), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.brief[v]))) : values,
+    return { type: "scatter", mode: D.rows[names[choose.x]] || axisOf(choose.x).labels.length || axisOf(choose.x).whole ? "markers" : "lines+markers", name: plain(name), x: places.map((i) => coordinate(choose.x, i)), y: c.labels.length ? values.map((v) => (v === null ? null : plain(c.brief[v]))) : values,
       customdata: places.map((i) => cell(i, j)), line: { color: colour(j) }, connectgaps: false, hovertemplate: `%{y}<extra>${choose.each < 0 ? "" : plain(name)}</extra>`,
       showlegend: choose.each >= 0 || first !== undefined, marker: { symbol: symbols.map((s, i) => (values[i] === null ? first ?? s : s)), size: 7 } };
   }

@@ -90,6 +90,14 @@ def test_over_numbers_each_of_a_few_names_has_a_line_of_its_own(plain_browser: A
     assert chosen(b, "sweep-y") == "(nothing: a line)"
 
 
+def test_points_of_whole_numbers_are_not_joined(plain_browser: Any, tmp_path: Path):
+    """Nothing lies between three and four runs, and a line would say that something does."""
+    whole = curves()
+    whole["size"].attrs["whole"] = 1
+    first, second, *_ = opened(plain_browser, whole, tmp_path / "whole.html").execute_script(TRACES)
+    assert [t[1:3] for t in (first, second)] == [["scatter", "markers"]] * 2
+
+
 def test_of_more_names_than_there_are_lines_a_map_is_drawn(plain_browser: Any, tmp_path: Path):
     b = opened(plain_browser, curves(9), tmp_path / "many.html")
     assert b.execute_script(TRACES)[0][1] == "heatmap"
