@@ -379,3 +379,18 @@ def test_a_killed_extension_continues(grid_file: Any, start: Any, waiting: Any, 
     assert all(notes[i]["written"] == when for i, when in done.items())
     assert results.stores.store.verify(store) == {}
     assert not beside.exists()
+
+
+def test_the_store_behind_a_link_is_extended_and_the_link_stays(tmp_path: Path, solved: list[int]):
+    """The link was replaced by a store of its own, the one that it led to stayed as it was, and links were left over."""
+    (tmp_path / "disk").mkdir()
+    real, link = tmp_path / "disk" / "real.zarr", tmp_path / "link.zarr"
+    swept(SMALL, real)
+    link.symlink_to(real)
+    for axes in (LARGE, LARGE | {"e": {"path": SMALL["e"]["path"], "factors": [2, 1, 0.5, 0.25, 0.125]}}):
+        done = swept(axes, link, extend=True)
+        assert link.is_symlink()
+        same(done, results.stores.store.open(real).load())
+        assert [p.name for p in (tmp_path / "disk").iterdir()] == ["real.zarr"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["disk", "link.zarr"]
+    assert sum(solved) == 25

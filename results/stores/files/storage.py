@@ -150,8 +150,14 @@ def remote(place: Place) -> bool:
 
 
 def absolute(place: Place) -> str:
-    """Return a place such that other processes, with another working directory, find it too."""
-    return named(place).rstrip("/") if remote(place) else str(Path(named(place)).absolute())
+    """Return a place such that other processes, with another working directory, find it too.
+
+    Of a link it is the place that the link leads to: what replaces a store stands where the store is, not on the link.
+    """
+    if remote(place):
+        return named(place).rstrip("/")
+    path = Path(named(place)).absolute()
+    return os.path.realpath(path) if path.is_symlink() else str(path)
 
 
 def folder(place: Place) -> Folder:
