@@ -382,7 +382,7 @@ def test_a_killed_extension_continues(grid_file: Any, start: Any, waiting: Any, 
 
 
 def test_the_store_behind_a_link_is_extended_and_the_link_stays(tmp_path: Path, solved: list[int]):
-    """The link was replaced by a store of its own, the one that it led to stayed as it was, and links were left over."""
+    """The link was replaced by a store of its own, the one that it led to stayed as it was, and links were left."""
     (tmp_path / "disk").mkdir()
     real, link = tmp_path / "disk" / "real.zarr", tmp_path / "link.zarr"
     swept(SMALL, real)
