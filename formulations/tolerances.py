@@ -14,3 +14,5 @@ BINDS = 1e-7
 """A limit binds where its slack, relative to the limit, is at most this in size."""
 TIE = 1e-9
 """Objectives that differ by at most this, relative, are equal: the order of ties decides between their designs."""
+NEXT_TO = 1e-6
+"""Relative distance from a value that a discrete variable may have, of what a search says of it."""

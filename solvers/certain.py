@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
 
 from dse import models
-from dse.models.model import left_out
-from dse.models.shared import validity
 from dse.system.records import dataclass
 from formulations import evaluation, failures
 from formulations.problem import Kind, Problem, formulate
@@ -20,10 +17,9 @@ from formulations.programs.program import is_linear
 from formulations.tolerances import HOLDS
 from results.solution import Solution, Status
 from results.stores.files.trouble import StoreError
-from results.telling import families
-from results.telling.division import divisions
 from results.telling.limits import base_name
-from scenarios.question import Question, machine_key
+from results.wording import called_by_name, units_of
+from scenarios.question import Question
 from scenarios.sweep import undefined
 from solvers import anchors, choices, designs, enumeration, judgement
 from solvers.designs import Grid
@@ -31,7 +27,7 @@ from solvers.explaining import explanation, wider
 from solvers.explaining.wider import Tried
 from solvers.geometric import cases, structured
 from solvers.geometric.programs import branch, relaxed_limits, ties
-from solvers.mechanisms.why import Why, between_allowed, explained, first_of, remembered
+from solvers.mechanisms.why import Why, explained, first_of, remembered
 from solvers.nonlinear import methods
 from solvers.outcome import OF_SETS, Outcome
 
@@ -46,7 +42,7 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False, 
             lambda q: answer(q, neighbours=neighbours, brief=brief, why=why),
         )
         solution = replace(solution, seconds=time.perf_counter() - began)
-        return called_by_name(question, solution, units(question))
+        return called_by_name(question, solution, units_of(question))
     try:
         # what overflows shows in the answer, or in its message
         with np.errstate(all="ignore"):
@@ -63,7 +59,7 @@ def answer(question: Question, *, neighbours: bool = True, brief: bool = False, 
         if n not in {o.name for o in question.objectives}
     }
     solution = replace(solution, held=held, ranges=ranges, seconds=time.perf_counter() - began)
-    return called_by_name(question, solution, units(question))
+    return called_by_name(question, solution, units_of(question))
 
 
 def _told_range(question: Question, name: str, ends: tuple[float, float]) -> tuple[float, float]:
@@ -83,45 +79,6 @@ def _failed(question: Question, problem: Exception) -> Solution:
     return Solution(
         Status.ERROR, message=failures.in_words(question, problem), certificate="the solver failed"
     )
-
-
-def called_by_name(question: Question, solution: Solution, units: Mapping[str, str]) -> Solution:
-    """Return an answer with what its numbers are: names, units, lists, menus, and what was asked."""
-    clashing = {*solution.conflict}.union(*solution.conflicts)
-    return replace(
-        solution,
-        title=question.title,
-        scenario=question.scenario_text,
-        objective_name=question.objectives[0].name if question.objectives else "",
-        units=units,
-        bytes_per_word=question.bytes_per_word,
-        maximize=bool(question.objectives) and question.objectives[0].maximize,
-        waived=tuple(sorted(question.waive)),
-        outside=validity.outside(question.model, solution.metrics, HOLDS),
-        left_out=left_out(question.model),
-        sources=sources_of(question, solution.variables),
-        flags={q.name: q.flags for q in question.model.metrics if q.flags},
-        index=families.index_of(question.model),
-        given={n: float(v) for n, v in families.given_of(question).items()},
-        menus=families.menus_of(question.model),
-        whole=tuple(d.name for d in question.decide if d.integer),
-        fractions=families.fractions_of(question, solution.variables),
-        between=between_allowed(question, solution.conflict),
-        alternatives=tuple(
-            replace(a, between=between_allowed(question, a.conflict)) for a in solution.alternatives
-        ),
-        meanings={x.name: x.meaning for x in question.model.limits if x.name in clashing},
-        divisions=divisions(
-            question.model.limits, {**question.given, **solution.metrics, **solution.variables}
-        ),
-    )
-
-
-def sources_of(question: Question, variables: Mapping[str, float | str]) -> Mapping[str, str]:
-    """Return where the numbers of the machine come from, of several that of the chosen one."""
-    chosen = variables.get("machine")
-    key = machine_key("machine", chosen) if isinstance(chosen, str) else ""
-    return question.sources.get(key, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +119,7 @@ def _answer(
         )
     if brief and designs.few(question) is not None:
         # what recognition finds is told of the best choice only
-        return _answer_by_listing(question, with_conflicts=with_conflicts)
+        return _answer_by_listing(question)
     kept = kept or _Kept()
     known = None if brief else kept.tried.get(id(question))
     if known is not None and isinstance(known.found, structured.Optimum) and known.found.tied is not None:
@@ -177,12 +134,8 @@ def _answer(
     kept.tried[id(question)] = tried
     outcome = tried.outcome
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
-        return judgement.without_design(
-            question,
-            outcome,
-            lambda: explained(why_without_design(tried.problem)),
-            with_conflicts=with_conflicts,
-        )
+        why_none = (lambda: explained(why_without_design(tried.problem))) if with_conflicts else None
+        return judgement.without_design(question, outcome, why_none)
     solution = _solution_of(question, outcome)
     if brief or solution.status not in (Status.OPTIMAL, Status.FEASIBLE):
         return solution
@@ -200,16 +153,12 @@ def _answer(
     return explanation.explained(tried.problem, solution, tried.found, neighbours)
 
 
-def _answer_by_listing(question: Question, *, with_conflicts: bool) -> Solution:
+def _answer_by_listing(question: Question) -> Solution:
     """Answer a question of few designs by trying them all, without what stands beside the optimum."""
-    from solvers.explaining import subsets
-
     outcome = enumeration.optimum(question)
-    if outcome.x is None:
-        return judgement.without_design(
-            question, outcome, lambda: explained(subsets.why(question)), with_conflicts=with_conflicts
-        )
-    return _solution_of(question, outcome)
+    return (
+        judgement.without_design(question, outcome) if outcome.x is None else _solution_of(question, outcome)
+    )
 
 
 def _ties_told(problem: Problem, solution: Solution) -> Solution:
@@ -329,9 +278,12 @@ def _why_not(question: Question, kept: _Kept) -> Why:
     place = id(question)
     if place not in kept.whys:
         tried = kept.tried.get(place)
-        # of few designs, and where nothing else is decided, there was no search
-        found = subsets.why(question) if tried is None else why_without_design(tried.problem)
-        kept.whys[place] = remembered(found)
+        if tried is not None or question.decide:
+            # few designs are listed, and nothing was formulated
+            problem = formulate(question, searched=True) if tried is None else tried.problem
+            kept.whys[place] = remembered(why_without_design(problem))
+        else:
+            kept.whys[place] = remembered(subsets.why(question))
     return kept.whys[place]
 
 
@@ -360,7 +312,7 @@ def _evaluated_solution(question: Question) -> Solution:
 
 def checked(question: Question, outcome: Outcome) -> Solution:
     """Return an outcome as an answer: re-evaluated in plain floats, with names and units."""
-    return called_by_name(question, _solution_of(question, outcome), units(question))
+    return called_by_name(question, _solution_of(question, outcome), units_of(question))
 
 
 def _solution_of(question: Question, outcome: Outcome) -> Solution:
@@ -391,10 +343,3 @@ def as_closed(question: Question, solution: Solution, *, closed: bool) -> Soluti
         text = f"{solution.certificate}; {above if solution.gap is not None else 'no bound was found'}"
         return replace(solution, status=Status.FEASIBLE, certificate=text)
     return solution
-
-
-def units(question: Question) -> dict[str, str]:
-    """Return the unit of every metric, decided and given number of a question, by name."""
-    names = [q.name for q in question.model.metrics] + [d.name for d in question.decide if d.choices is None]
-    names += families.given_of(question)
-    return {n: evaluation.quantity(question.model, n).unit for n in [*names, "halvings"]}

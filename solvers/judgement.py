@@ -375,11 +375,11 @@ def ends_that_hold(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_design(
-    question: Question, outcome: Outcome, why: Callable[[], Conflicts], *, with_conflicts: bool = True
+    question: Question, outcome: Outcome, why: Callable[[], Conflicts] | None = None
 ) -> Solution:
-    """Say why there is no design; ``why`` finds the conflicts of an infeasible question, ``with_conflicts``."""
+    """Say why there is no design; ``why`` finds the conflicts of an infeasible question, where they are wanted."""
     if outcome.status is Status.INFEASIBLE:
-        clash = why() if with_conflicts else Conflicts((), {})
+        clash = Conflicts((), {}) if why is None else why()
         return Solution(
             Status.INFEASIBLE,
             limits=asked_limits(question),

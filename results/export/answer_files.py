@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,8 @@ from results.solution import Solution
 from results.stores.files.trouble import StoreError, explained
 from results.telling import fresh, render
 from results.telling.facts import Alternative, LimitState, NextBest, Status
+from results.wording import units_of, words_of
+from scenarios.questions import question
 
 if TYPE_CHECKING:
     import os
@@ -33,7 +37,7 @@ def read(path: str | os.PathLike[str]) -> Solution:
         content = files.content(Path(path), files.MOST_NUMBERS)
     try:
         return from_json(json.loads(content))
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         told = f"{path} holds no answer: `dse solve FILE --json > {path}` writes one"
         raise StoreError(f"{told}; fronts and sweeps are read from .zarr and .nc") from None
 
@@ -41,14 +45,19 @@ def read(path: str | os.PathLike[str]) -> Solution:
 def from_json(record: Mapping[str, Any]) -> Solution:
     """Make an answer again from what ``results.export.jsonable.to_json`` gave.
 
-    What JSON does not have is missing: of a metric that stands for a sentence the sentence, of lists which
-    name belongs to which row. Raises KeyError, TypeError or ValueError where the record is not an answer.
+    Words that JSON does not have (names of menus, rows of lists, sentences that numbers stand for) are those of the
+    question in it; where that can no longer be read they are missing. Raises KeyError, TypeError or ValueError where
+    the record is not an answer.
     """
     if not record.keys() >= KEYS:
         raise KeyError("not an answer")
+    if record.get("infinite"):
+        record = copy.deepcopy(dict(record))
+        for place in record["infinite"]:
+            _put_infinite(record, place)
     units = {str(n): _checked_text(u) for n, u in record.get("units", {}).items()}
     conflicts = tuple(tuple(map(_checked_text, names)) for names in record.get("conflicts", ()))
-    return Solution(
+    found = Solution(
         status=Status(record["status"]),
         objective=_number_or_none(record["objective"]),
         bound=_number_or_none(record.get("bound")),
@@ -99,6 +108,22 @@ def from_json(record: Mapping[str, Any]) -> Solution:
         measures={n: _checked_text(v) for n, v in record.get("measures", {}).items()},
         not_worst=tuple(map(_checked_text, record.get("not_worst", ()))),
     )
+    try:
+        asked = question(question_of(found))
+        # in JSON the units of limits stand among the others
+        return words_of(asked, replace(found, units=units_of(asked)))
+    except (KeyError, ValueError, scenarios.ScenarioError):
+        return found
+
+
+def _put_infinite(record: Any, place: Any) -> None:
+    """Put an infinite number where JSON has none; ``place``: the keys that lead there, and its sign."""
+    *keys, name, sign = place
+    for key in keys:
+        record = record[key]
+    if record[name] is not None or sign not in {"inf", "-inf"}:
+        raise ValueError("no infinite number stands there")
+    record[name] = float(sign)
 
 
 def _next_best(record: Mapping[str, Any]) -> NextBest:

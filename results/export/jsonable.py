@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 from results.telling import words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from results.solution import LimitState, Solution
 
 
 def to_json(solution: Solution) -> dict[str, Any]:
     """Return the answer as plain dicts, lists, text, finite floats, booleans and None, for ``json.dumps``.
 
-    Numbers that do not exist (the objective of an infeasible question, the slack of a limit unanswered) are
-    None. ``units`` says in which SI unit each variable, metric and limit is; ``names`` what those numbers stand
-    for that pick from a menu or say which case holds.
+    Numbers that do not exist (the objective of an infeasible question, the slack of a limit unanswered) are None, and
+    so are infinite ones: ``infinite`` lists the keys that lead to each of these, and its sign. ``units`` says in which
+    SI unit each variable, metric and limit is; ``names`` what those numbers stand for that pick from a menu or say
+    which case holds.
     """
     found: dict[str, Any] = {
         "title": solution.title,
@@ -74,7 +77,20 @@ def to_json(solution: Solution) -> dict[str, Any]:
             **({"measures": dict(solution.measures)} if solution.measures else {}),
             **({"not_worst": list(solution.not_worst)} if solution.not_worst else {}),
         }
-    return {name: plain(value) for name, value in found.items()}
+    endless = list(_infinite(found, ()))
+    return {n: plain(value) for n, value in found.items()} | ({"infinite": endless} if endless else {})
+
+
+def _infinite(value: Any, place: tuple[str | int, ...]) -> Iterator[list[str | int]]:
+    """Go through the infinite numbers of nested data: the keys that lead to each, and "inf" or "-inf"."""
+    if isinstance(value, dict):
+        for name, v in value.items():
+            yield from _infinite(v, (*place, str(name)))
+    elif isinstance(value, list | tuple):
+        for i, v in enumerate(value):
+            yield from _infinite(v, (*place, i))
+    elif isinstance(value, float) and math.isinf(value):
+        yield [*place, str(float(value))]
 
 
 def _limit_as_data(state: LimitState) -> dict[str, Any]:

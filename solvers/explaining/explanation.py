@@ -18,7 +18,7 @@ from dse.system.arrays import Array
 from formulations import evaluation
 from formulations.problem import Problem
 from formulations.row_keys import RowKey
-from formulations.tolerances import HOLDS
+from formulations.tolerances import HOLDS, NEXT_TO
 from results.solution import LimitState, Solution, Status
 from scenarios.define import composed
 from scenarios.question import Limit, Objective, Question
@@ -98,9 +98,9 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
         if found is None or d is None:
             return found
         # searches end next to the value that it is
-        near = found[0] * (1.0 + (conflicts.NEXT_TO if key.side == "min" else -conflicts.NEXT_TO))
+        near = found[0] * (1.0 + (NEXT_TO if key.side == "min" else -NEXT_TO))
         at = float(conflicts.allowed(d, key.side, np.array(near)))
-        return (at, found[1]) if math.isclose(at, found[0], rel_tol=2 * conflicts.NEXT_TO) else found
+        return (at, found[1]) if math.isclose(at, found[0], rel_tol=2 * NEXT_TO) else found
 
     found = side_by_side.run([partial(change, key) for key in keys])
     told = judgement.changed(

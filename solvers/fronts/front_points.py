@@ -13,7 +13,8 @@ from formulations import evaluation
 from formulations.programs.program import Program, linear_cost
 from formulations.row_keys import RowKey
 from results.solution import LimitState, Solution, Status
-from solvers.certain import called_by_name, checked
+from results.wording import called_by_name
+from solvers.certain import checked
 from solvers.fronts.asking import at_level
 from solvers.fronts.envelope import Vertex
 from solvers.fronts.program_front import Owner, ProgramFront

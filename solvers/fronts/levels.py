@@ -26,8 +26,9 @@ from formulations.row_keys import RowKey
 from results.dataset import STATUS_CODES
 from results.solution import LimitState, Solution, Status
 from results.telling.limits import base_name
+from results.wording import called_by_name, units_of
 from scenarios.question import Objective, Question
-from solvers.certain import called_by_name, checked, units
+from solvers.certain import checked
 from solvers.fronts.asking import at_level, in_logs
 from solvers.geometric.kernel import gp
 from solvers.geometric.points.geometric_answers import PROOFS, Answers, answered
@@ -110,7 +111,7 @@ def levels(question: Question, goal: Objective, bounded: tuple[Objective, ...]) 
     cases = None if question.search is not None else batch.structure(asked)
     if cases is None or len(cases) > 1 or cases[0].kind not in (Kind.GP, Kind.MIGP):
         return None
-    return Levels(question, cases[0], goal, bounded, units(question))
+    return Levels(question, cases[0], goal, bounded, units_of(question))
 
 
 def _answers_at_level(

@@ -19,6 +19,7 @@ from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.many import plain
 from formulations.row_keys import RowKey
+from formulations.tolerances import NEXT_TO
 from scenarios.define import composed
 from scenarios.question import HALVINGS, Decision, Question
 from solvers.geometric.kernel import gp
@@ -33,8 +34,6 @@ SETS_TOGETHER, ROWS_ASKED_TOGETHER = 4096, 16_384
 CAN_HOLD, CANNOT_HOLD, NOT_KNOWN = 1, 0, -1
 TO_NOTHING = np.finfo(float).max
 """The factor by which a lower limit gives where only 0 would do."""
-NEXT_TO = 1e-6
-"""Relative distance from a value that a discrete variable may have, of what a search says of it."""
 ONE = np.zeros(1, dtype=np.intp)
 """The points of one question."""
 

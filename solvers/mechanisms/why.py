@@ -23,13 +23,12 @@ from formulations.arithmetics.many import Many, plain
 from formulations.grids import divided
 from formulations.row_keys import RowKey
 from scenarios.define import composed
-from scenarios.question import HALVINGS, Decision, Question
+from scenarios.question import HALVINGS, Question
 from solvers import side_by_side
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
     CANNOT_HOLD,
     FEW_LIMITS,
-    NEXT_TO,
     NOT_KNOWN,
     ONE,
     Feasible,
@@ -144,7 +143,8 @@ def explained(why: Why, *, first: bool = False) -> Conflicts:
         feasible = {n: v if gives.get(n, False) else None for n, v in feasible.items()}
     # of the first conflict alone nobody reads which others there are
     if closed and not every and not first:
-        minimal = (*minimal, *_in_the_way(why, minimal, [n for n, v in feasible.items() if v is None]))
+        more = tuple(_in_the_way(why, minimal, [n for n, v in feasible.items() if v is None]))
+        minimal, sure = (*minimal, *(one for one, _ in more)), sure and all(known for _, known in more)
     ended = why.ended()
     return Conflicts(minimal, feasible, sure, every, tuple(n for n in wanted if n in ended))
 
@@ -187,15 +187,15 @@ def minimal_sets(why: Why, count: int, *, every: bool, refuted: bool = False) ->
 
 def _in_the_way(
     why: Why, known: Sequence[tuple[str, ...]], names: Sequence[str]
-) -> Iterator[tuple[str, ...]]:
-    """For each limit without a feasible value: a minimal conflict without it, where none is known yet."""
+) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """For each limit without a feasible value: a minimal conflict without it where none is known, and if it is sure."""
     named = list(known)
     for name in names:
         if all(name in one for one in named):
             rest = _fewer(why, tuple(n for n in why.names if n != name))
             more = minimal_sets(rest, 1, every=False)
             named += [one for one in more.names(rest.names) if one]
-            yield from named[len(known) :]
+            yield from ((one, bool(more.sure[0])) for one in named[len(known) :])
             known = tuple(named)
 
 
@@ -381,17 +381,3 @@ def apart_but_for_bound(question: Question, name: str) -> tuple[RowKey, Question
     ]
     found = apart_but_for(question, ends[0]) if len(ends) == 1 and name != HALVINGS.name else None
     return None if found is None else (ends[0], *found)
-
-
-def between_allowed(question: Question, needed: Mapping[str, float | None]) -> tuple[str, ...]:
-    """What is decided and would have to have a value that it may not have, whatever the bounds on it."""
-    values = ((d, needed.get(d.name)) for d in question.decide)
-    return tuple(d.name for d, value in values if value is not None and not _may_be(d, value))
-
-
-def _may_be(d: Decision, value: float) -> bool:
-    """Whether a decided number may have a value, whatever the bounds on it."""
-    beyond = d.values is not None and d.endless and not d.values[0] <= value <= d.values[-1]
-    if d.values is not None and not beyond:
-        return bool(np.isclose(d.values, value, rtol=NEXT_TO, atol=0.0).any())
-    return not d.integer or math.isclose(value, round(value), rel_tol=NEXT_TO)

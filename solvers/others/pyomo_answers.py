@@ -15,10 +15,11 @@ from dse.system.records import dataclass
 from formulations.problem import Kind, Problem, formulate
 from formulations.tolerances import HOLDS
 from results.solution import THROUGH, Alternative, Solution, Status
+from results.wording import called_by_name, units_of
 from scenarios.question import Question, combinations, fixed
 from solvers import anchors, boxes, choices
 from solvers.answer import answer
-from solvers.certain import called_by_name, checked, units
+from solvers.certain import checked
 from solvers.judgement import relative_gap
 from solvers.others import pyomo_solvers
 from solvers.others.solver_errors import SolverError
@@ -107,7 +108,7 @@ def answered(question: Question, solver: str, seconds: float, build: Build | Non
 def _as_asked(question: Question, at: anchors.Anchored, solution: Solution, solver: str) -> Solution:
     """Return an answer under the names of a question, whose limits may be tied to optima."""
     solution = dataclasses.replace(anchors.promised(at, solution), solver=solver)
-    return called_by_name(question, solution, units(question))
+    return called_by_name(question, solution, units_of(question))
 
 
 def _ours(question: Question) -> Solution:

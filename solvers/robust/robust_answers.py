@@ -34,15 +34,16 @@ from formulations.uncertainty.wanted import Level
 from formulations.uncertainty.worlds import SAMPLE, Judged, Worlds, judged, of_values
 from results.solution import LimitState, Solution, Status
 from results.telling.estimates import quantile
+from results.wording import called_by_name, units_of
 from scenarios.distributions import Measure
 from scenarios.question import Question, large_are_good
 from scenarios.sweep import undefined
 from scenarios.uncertainty import uncertain_words
 from solvers import beyond, choices
-from solvers.certain import as_closed, called_by_name, units
+from solvers.certain import as_closed
 from solvers.judgement import bound_of, disproves, relative_gap, without_design
 from solvers.mechanisms.why import explained
-from solvers.outcome import Conflicts, Outcome
+from solvers.outcome import Outcome
 from solvers.robust.asked import Asked, asked_farther, nothing_beyond, off_ends
 from solvers.robust.explaining import robust_conflicts
 from solvers.robust.masters import ends
@@ -62,7 +63,7 @@ def answered(asked: Asked, *, brief: bool = False, tied: bool = True) -> Solutio
     began = time.perf_counter()
     question = asked.worlds.nominal
     solution = guarded(question, lambda: _answered(asked, brief=brief, tied=tied))
-    named = called_by_name(question, solution, units(question))
+    named = called_by_name(question, solution, units_of(question))
     # whether the model's range is left (``outside``) is told of the metrics shown: means, or nominal ones of a box
     return dataclasses.replace(
         named,
@@ -120,12 +121,8 @@ def _answered(asked: Asked, *, brief: bool, tied: bool, kept: dict[int, Found] |
     if found.outcome.status is Status.INFEASIBLE and not nothing_beyond(asked, found):
         found = dataclasses.replace(found, outcome=Outcome(Status.ERROR, message=beyond.searched(question)))
     if found.outcome.x is None or found.outcome.status is Status.UNBOUNDED:
-        return without_design(
-            question,
-            found.outcome,
-            lambda: explained(robust_conflicts.why(asked.wanted)),
-            with_conflicts=not brief,
-        )
+        why_none = None if brief else lambda: explained(robust_conflicts.why(asked.wanted))
+        return without_design(question, found.outcome, why_none)
     return judged_answer(asked, found)
 
 
@@ -202,7 +199,7 @@ def judged_answer(asked: Asked, found: Found) -> Solution:
             gone = Outcome(Status.UNBOUNDED, x, certificate=text, solver=outcome.solver, runaway=runaway)
             # ends of a search lie far above 1 or far below it
             gone = dataclasses.replace(gone, falls=x[runaway] < 1.0)
-            return without_design(question, gone, lambda: Conflicts((), {}))
+            return without_design(question, gone)
         text = f"{solution.certificate}; {at_end} {ends.NOT_ASKED}"
         return dataclasses.replace(solution, status=Status.FEASIBLE, bound=None, gap=None, certificate=text)
     return as_closed(question, solution, closed=solution.gap is not None and solution.gap <= question.gap)

@@ -368,3 +368,27 @@ def test_of_several_machines_the_value_nearest_to_a_list_is_told(limit: str, nea
     does = [p / float(end) for p in per_flop]
     assert found.conflicts == (("share", "width"),)
     assert found.conflict["width"] == pytest.approx(nearest(does), rel=1e-6)
+
+
+def test_what_conflicts_under_each_choice_alone_is_named_alike_over_all_of_them():
+    """A set of three was called minimal of which two conflict: choices were searched in smaller boxes than questions.
+
+    8 processors are needed for the power of each, and they draw more than the limit on the power of all.
+    """
+    asked: dict[str, Any] = {
+        "model": "transformer_inference",
+        "machine": "dgx-h100-bf16",
+        "given": {"layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "gated": "on"}
+        | {"vocabulary": 128256, "prompt": 100, "output": 250},
+        "decide": {
+            "tensor_parallel": {"powers_of": 2, "max": 8},
+            "batch": {"min": 1, "max": 64, "integer": True},
+        },
+        "objective": {"minimize": "energy_per_token"},
+        "limits": {"devices": {"max": 0.95}, "power": {"max": 534.83}, "power_per_device": {"max": 380.867}},
+    }
+    over_both = dse.solve(asked | {"decide": {**asked["decide"], "attention": {}}})
+    assert over_both.conflicts == (("devices",), ("power", "power_per_device"))
+    for choice in ("fused", "separate"):
+        alone = dse.solve(asked | {"given": {**asked["given"], "attention": choice}})
+        assert alone.conflicts == over_both.conflicts
