@@ -96,6 +96,27 @@ def test_the_page_says_by_how_much_the_probability_to_wait_is_too_large() -> Non
     assert float(said[1]) <= 9.0
 
 
+@pytest.mark.parametrize("free", [1e-3, 1e-6, 1e-7, 1e-8])
+def test_the_wait_grows_without_end_next_to_a_full_load(free: float) -> None:
+    """Tw = α O TPOT/(c - ρ): from a free share of 1e-6 on it was that of 1e-6, however full all places are.
+
+    Everybody waits there: α is 1 but for some √c (1 - u); rounding of 1 - u itself is 1e-16 of it.
+    """
+    given = {"layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "gated": "on"}
+    given |= {"vocabulary": 128256, "prompt": 500, "output": 250, "replicas": 4, "batch": 32}
+    alone = dse.evaluate({"model": MODEL, "machine": "h100-sxm-bf16", "given": given})
+    at_most = 128 / float(alone["latency"])
+    asked = {
+        "model": MODEL,
+        "machine": "h100-sxm-bf16",
+        "given": given | {"request_rate": at_most * (1 - free)},
+    }
+    busy = dse.evaluate(asked)
+    expected = float(busy["wait_probability"]) * float(alone["latency"]) / (128 * free)
+    assert float(busy["wait"]) == pytest.approx(expected, rel=1e-6 + 1e-15 / free)
+    assert 1 - 30 * free < busy["wait_probability"] <= 1
+
+
 def test_memory_of_a_published_shape_by_hand() -> None:
     """Llama 3 8B: 16 GB of weights in bf16, 131072 bytes of cache for a token."""
     found = at("h100-sxm-bf16", prompt=1000.0, output=24.0, batch=10.0)

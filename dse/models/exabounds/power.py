@@ -6,7 +6,7 @@
 
 B in (19) is the bandwidth of all pins of a unit together, not per pin as in Table 3: K_dmo is energy
 per byte. The core has the same terms, which the paper leaves out. If a level's bandwidth is not
-known, the demand of its cores is used. Both forms of (20) agree; its 5 W at 300 mΩ and 600 pins are 100 A,
+known, the demand of its cores at work is used. Both forms of (20) agree; its 5 W at 300 mΩ and 600 pins are 100 A,
 while Table 3 has a resistance of 1 µΩ. All n_i units draw power, with or without work:
 this is the paper's bound.
 

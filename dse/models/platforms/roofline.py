@@ -102,7 +102,7 @@ INPUTS = (
         "intensity",
         "I",
         "flop/byte",
-        "flops per byte, in place of bytes",
+        "flops per byte (of both precisions together), in place of bytes",
         f"{SOURCE}, section III",
         floor=1e-15,
         ceiling=1e15,

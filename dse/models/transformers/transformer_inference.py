@@ -95,7 +95,7 @@ from dse.models.transformers.transformer_operators import (
 from dse.models.transformers.transformer_starts import SERVING
 
 # what keeps a wait finite where all places are taken, and a logarithm where none is
-LEAST_FREE, FREE_FLOOR = 1e-6, 1e-15
+LEAST_FREE, FREE_FLOOR = 1e-12, 1e-15
 NORMAL_1, NORMAL_3 = 1.5976, 0.07056
 
 
@@ -211,8 +211,8 @@ def wait_probability(places: Any, free: Any) -> Any:
     1/(u + (1 - u)(√c Φ(x)/φ(x) + 2/3)), x² = -2 c (1 - u + log u): at least Erlang's formula (Janssen et al. 2011).
     """
     used = 1.0 - free
-    # above 0 by more than rounding, as long as free is at least LEAST_FREE
-    square = -2.0 * places * (free + log(used + FREE_FLOOR))
+    # the first term of its series is less, and all that rounding leaves where next to nothing is free
+    square = places * maximum(-2.0 * (free + log(used + FREE_FLOOR)), free * free)
     x = square**0.5
     # as 1/φ, which would overflow where nobody waits
     density = exp(-0.5 * square)
