@@ -25,6 +25,7 @@ from scenarios.question import Decision, Question
 
 LISTED_ROUNDING = 1e-9
 SLABS, MOST_ROUNDS = 32, 30
+SLOPES_TOGETHER = 20_000_000
 NEXT_TO_NOTHING = 1e-6
 """Of a quantity that may be 0: what part of one, or of its whole range, is next to nothing."""
 DENSER_NEAR_ZERO = 5.0
@@ -231,13 +232,23 @@ def tightened(
             break
         here = where.at(left)
         before = here.width(low[left], high[left])
-        own = [given_up[int(k)] for k in left] if given_up else []
-        low[left], high[left] = _kept_slabs(at(question, left), here, low[left], high[left], target, own)
+        # each box by itself: so many at once that what bounds them fits in memory
+        step = max(1, SLOPES_TOGETHER // slopes(question))
+        for some in np.split(left, range(step, left.size, step)):
+            own = [given_up[int(k)] for k in some] if given_up else []
+            ends = low[some], high[some]
+            low[some], high[some] = _kept_slabs(at(question, some), where.at(some), *ends, target, own)
         some = np.all(low[left] <= high[left], axis=1)
         left, before = left[some], before[some]
         after = where.at(left).width(low[left], high[left])
         left = left[np.any(before - after > 0.05 * before, axis=1)]
     return low, high
+
+
+def slopes(question: Question) -> int:
+    """Count the slopes, about, of which each round of ``tightened`` takes those of every limit over every slab."""
+    rows = 2 * (len(question.decide) + len(question.limits)) + len(question.model.limits)
+    return SLABS * len(question.decide) ** 2 * rows
 
 
 def _kept_slabs(

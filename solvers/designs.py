@@ -26,6 +26,8 @@ TRIED_TOGETHER = 100_000
 """Designs that are evaluated together; a question of no more is answered by trying them all."""
 OUTRIGHT = 1_000_000
 """Designs that are all tried before intervals are asked what limits leave of them: about as quick as asking."""
+MOST_SLOPES = 100_000_000
+"""Slopes in a round over all limits that may give, some seconds of work."""
 LARGEST_COUNTED = 2**53
 """Whole numbers up to here are floats each."""
 MANY_DESIGNS = 40_000
@@ -49,18 +51,23 @@ class Grid:
         """How many values each variable has."""
         return tuple(map(_axis_length, self.axes))
 
+    @property
+    def mesh_shape(self) -> tuple[int, ...]:
+        """How many values each variable of several has: NumPy has no dimensions for many that are held."""
+        return tuple(n for n in self.shape if n != 1) or (1,)
+
     def mesh(self) -> dict[str, Array]:
-        """Return the values of each variable along a dimension of its own."""
-        beyond = range(len(self.axes) - 1, -1, -1)
-        return {
-            n: axis_values(axis).reshape(-1, *(1,) * k)
-            for n, axis, k in zip(self.names, self.axes, beyond, strict=True)
-        }
+        """Return the values of each variable along a dimension of its own, if it has several."""
+        found, beyond = {}, len(self.mesh_shape)
+        for n, axis, count in zip(self.names, self.axes, self.shape, strict=True):
+            beyond -= count != 1
+            found[n] = axis_values(axis).reshape(-1, *(1,) * (beyond if count != 1 else 0))
+        return found
 
     def table(self, question: Question) -> Table:
         """Return all combinations as a table."""
         mesh = self.mesh()
-        x = {n: np.broadcast_to(v, self.shape).reshape(-1) for n, v in mesh.items()}
+        x = {n: np.broadcast_to(v, self.mesh_shape).reshape(-1) for n, v in mesh.items()}
         return Table(question, x, mesh)
 
     def designs(self, number: Integers) -> dict[str, Array]:
@@ -145,8 +152,10 @@ def each_without(
 ) -> list[Grid]:
     """All combinations that may meet a target and all limits but one, for each of ``keys``; ``opened``: without it.
 
-    None of them where a decided variable is continuous.
+    None of them where a decided variable is continuous, or so much is decided that bounds of it all take long.
     """
+    if len(keys) * boxes.slopes(question) > MOST_SLOPES:
+        return []
     every = [boxes.spaces(q, 1) for q in opened]
     if not every or not np.all(every[0].discrete):
         return []

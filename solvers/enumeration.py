@@ -192,17 +192,17 @@ def _left_by_small_limits(question: Question, every: Grid, most: int) -> Indices
         small = [
             key
             for key, ratio in of_two.items()
-            if _size_along(every.shape, np.shape(ratio)) <= SMALL_SHARE * every.size
+            if _size_along(every.mesh_shape, np.shape(ratio)) <= SMALL_SHARE * every.size
         ]
         if not small:
             return None
-        of_all = evaluation.ratios(question, mesh, _over_mesh(question, mesh, len(mesh)))
-        broken: Any = np.zeros((1,) * len(mesh), np.int8)
+        of_all = evaluation.ratios(question, mesh, _over_mesh(question, mesh, len(every.mesh_shape)))
+        broken: Any = np.zeros((1,) * len(every.mesh_shape), np.int8)
         for key in small:
             own = np.asarray(of_all[key], float)
             weight = np.int8(most + 1 if key.side == "model" else 1)
             broken = broken + weight * (np.isfinite(own) & (own > 1.0 + HOLDS))
-    left = np.broadcast_to(broken <= most, every.shape)
+    left = np.broadcast_to(broken <= most, every.mesh_shape)
     return np.flatnonzero(left) if np.count_nonzero(left) <= SMALL_SHARE * every.size else None
 
 

@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from dse.names import some_of
 from dse.system.arrays import Array
 from formulations import evaluation
 from formulations.problem import Problem
@@ -37,6 +38,8 @@ from solvers.outcome import ENUMERATION
 MOST_LISTED_DESIGNS = 4_000_000
 """Designs that are looked through for it: every value of every menu, whatever the user's bounds on them."""
 
+MOST_NAMED = 6
+"""Limits that a sentence names."""
 CLEAR_CHANGE = 1e-6
 """By how much of the objective a design has to be better where the slack of other limits buys a little, too."""
 
@@ -113,7 +116,8 @@ def _with_next_changes(problem: Problem, solution: Solution) -> Solution:
 def _without_next_changes(solution: Solution, labels: Sequence[str], why: str) -> Solution:
     """The solution with what it does not say of limits, and why."""
     return _noted(
-        solution, labels and f"where the answer next changes with {', '.join(labels)} is not known: {why}"
+        solution,
+        labels and f"where the answer next changes with {some_of(labels, MOST_NAMED)} is not known: {why}",
     )
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_questions import FFT, POINTS, fft, nbody
 
+import dse
 from results.solution import Status
 from scenarios.question import Decision
 from solvers import boxes, designs, enumeration
@@ -141,3 +142,19 @@ def test_of_tied_designs_one_of_them_is_handed_out_whatever_a_level_lacks() -> N
     levels = [[nothing, nothing, nothing, 1.0], [2.0, 1.0, 0.0, 0.0]]
     # nothing is tied at the second point; where no design has a value the next level decides
     assert designs.first_of_tied(owner, 3, levels).tolist() == [1, -1, 3]
+
+
+@pytest.mark.parametrize("room", [0.0, 1.0])
+def test_of_many_whole_numbers_most_may_be_held_to_one_value(room: float):
+    """NumPy has 64 dimensions at most, and a station of seven types has 57 whole numbers: this was an error."""
+    asked = dse.load("station_cheapest_mix_in_10_kw").model_dump(exclude_none=True)
+    best = dse.solve(asked)
+    around = {
+        n: {"min": max(v - room, 0.0) if v else 0.0, "max": v + room * (v > 0)}
+        for n, v in best.variables.items()
+    }
+    held = dse.solve(asked | {"decide": around})
+    assert (held.status, held.variables) == (best.status, best.variables)
+    assert held.objective == pytest.approx(best.objective, rel=1e-12)
+    out = dse.solve(asked | {"decide": around, "limits": asked["limits"] | {"power": {"max": "5 kW"}}})
+    assert out.status is Status.INFEASIBLE
