@@ -25,7 +25,7 @@ from scenarios.uncertainty.drawing import draw
 from solvers import boxes
 from solvers.answer import answer
 from solvers.robust import decide_now
-from solvers.robust.boxes import box_lines, robust_boxes
+from solvers.robust.boxes import box_lines, line_bounds, robust_boxes
 from solvers.robust.decide_now import answer_now
 from solvers.robust.searches import robust_ways
 
@@ -68,8 +68,8 @@ def test_what_is_known_of_a_box_holds_at_every_point_of_it(number: int) -> None:
     wide = np.exp(10 ** dice.uniform(-4, 0, (40, 2)))
     low, high = np.maximum(middle / wide, where.low), np.minimum(middle * wide, where.high)
     known = box_lines.known(wanted, low, high)
-    near, far = box_lines.contracted(known.lines, known.width[0], known.width[1])
-    keys = np.maximum(box_lines.least(known.goal, known.lines, near, far), known.flat)
+    near, far = line_bounds.contracted(known.lines, known.width[0], known.width[1])
+    keys = np.maximum(line_bounds.least(known.goal, known.lines, near, far), known.flat)
     centre = np.log(enclosures.centres(low, high))
     held = 0
     for u in dice.uniform(0, 1, (60, 2)):

@@ -14,13 +14,11 @@ tangent of exp there, and −f_i above its chord. What is asked of many worlds b
 - a limit without an exception holds in the worlds where it is nearest to breaking, and so does one whose exceptions
   are used up by worlds that certainly break it on the whole box.
 
-``least`` is a lower bound of a line over the designs of a box that meet others: by Lagrangian duality, whose
-multipliers are taken from the corners of the dual, any of which is a proof.
+What such lines leave of a box, and the least of one of them there: ``solvers.robust.boxes.line_bounds``.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,23 +37,7 @@ from formulations.uncertainty.measures import Quantile, Weighing
 from formulations.uncertainty.wanted import Wanted
 from formulations.uncertainty.worlds import Cap
 from scenarios.define import composed
-
-ASKS_NOTHING = -1e9
-"""A line that asks for nothing."""
-CONTRACTIONS = 3
-"""Times that all lines shrink a box."""
-MOST_ACTIVE = 3
-"""Lines that hold a bound up together, at most."""
-MOST_LINE_PAIRS = 20_000
-"""Pairs of lines and of variables that a bound is looked for in, at most: a counted station has 400 000."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Values at least ``cut`` (B,) + ``slope`` (k, B) · δ on B boxes."""
-
-    slope: Array
-    cut: Array
+from solvers.robust.boxes.line_bounds import ASKS_NOTHING, Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,67 +305,3 @@ def key_of(wanted: Wanted, objective: float) -> float:
         # where nothing is to be best any design is as good as another
         return wanted.sign * objective
     return float(wanted.sign * np.log(objective)) if objective > 0 else -np.inf
-
-
-def contracted(lines: Sequence[Line], low: Array, high: Array) -> tuple[Array, Array]:
-    """Shrink boxes of δ (k, B) to what lines, each at most 0, leave of them; low > high where nothing is left."""
-    low, high = low.copy(), high.copy()
-    for _ in range(CONTRACTIONS):
-        for line in lines:
-            a = line.slope
-            least = np.minimum(a * low, a * high)
-            slack = -line.cut - least.sum(0)
-            with np.errstate(all="ignore"):
-                # a_v δ_v <= room + least_v
-                end = (slack + least) / a
-            end = end + 1e-12 * np.where(a > 0, 1.0, -1.0)
-            high = np.where((a > 0) & ~np.isnan(end), np.minimum(high, end), high)
-            low = np.where((a < 0) & ~np.isnan(end), np.maximum(low, end), low)
-            none = (slack < -1e-12 * (1.0 + np.abs(line.cut)))[None]
-            low, high = np.where(none, 1.0, low), np.where(none, -1.0, high)
-    return low, high
-
-
-def least(goal: Line, lines: Sequence[Line], low: Array, high: Array) -> Array:
-    """Return a lower bound (B,) of a line over boxes of δ (k, B) where the others are at most 0."""
-
-    def dual(slope: Array, cut: Array) -> Array:
-        return np.asarray(cut + np.minimum(slope * low, slope * high).sum(-2))
-
-    best = dual(goal.slope, goal.cut)
-    if not lines:
-        return best
-    a, c = np.stack([x.slope for x in lines]), np.stack([x.cut for x in lines])
-    asks = (c > ASKS_NOTHING).any(1)
-    a, c = a[asks], c[asks]
-    # of many variables triples of lines are too many
-    active = MOST_ACTIVE if len(low) <= MOST_ACTIVE else MOST_ACTIVE - 1
-    for r in range(1, min(len(low), active, len(a)) + 1):
-        if r > 1 and math.comb(len(a), r) * math.comb(len(low), r) > MOST_LINE_PAIRS:
-            break
-        some = np.array(list(itertools.combinations(range(len(a)), r)))
-        for v in itertools.combinations(range(len(low)), r):
-            # multipliers that leave no slope along these variables
-            by = _cramer(a[some][:, :, list(v)].transpose(0, 3, 2, 1), -goal.slope[list(v)].T)
-            slope = goal.slope + (by[:, :, None] * a[some]).sum(1)
-            best = np.maximum(best, dual(slope, goal.cut + (by * c[some]).sum(1)).max(0))
-    return best
-
-
-def _cramer(a: Array, b: Array) -> Array:
-    """Solutions (P, r, B) of small systems a (P, B, r, r), b (B, r), by determinants; 0 where not all are positive."""
-    with np.errstate(all="ignore"):
-        whole = _determinant(a)
-        columns = np.eye(a.shape[-1], dtype=bool)
-        by = np.stack([_determinant(np.where(j, b[..., None], a)) / whole for j in columns], axis=1)
-    fine = (np.isfinite(by) & (by > 0)).all(1, keepdims=True)
-    return np.where(fine, by, 0.0)
-
-
-def _determinant(a: Array) -> Array:
-    """Determinants of small matrices a (..., r, r), along the first row."""
-    if a.shape[-1] == 1:
-        return a[..., 0, 0]
-    minors = (np.delete(a[..., 1:, :], j, axis=-1) for j in range(a.shape[-1]))
-    signed = (a[..., 0, j] * (-1.0) ** j * _determinant(m) for j, m in enumerate(minors))
-    return np.asarray(sum(signed))

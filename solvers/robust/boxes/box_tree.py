@@ -27,7 +27,7 @@ from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes
 from solvers.patterns import joined
-from solvers.robust.boxes import box_lines
+from solvers.robust.boxes import box_lines, line_bounds
 from solvers.sampling import descent
 
 AT_ONCE = 32_768
@@ -202,10 +202,10 @@ class Tree:
         lines = list(found.lines)
         level = min(self.best, self.beaten)
         if np.isfinite(level):
-            lines.append(box_lines.Line(found.goal.slope, found.goal.cut - level))
-        near, far = box_lines.contracted(lines, found.width[0], found.width[1])
+            lines.append(line_bounds.Line(found.goal.slope, found.goal.cut - level))
+        near, far = line_bounds.contracted(lines, found.width[0], found.width[1])
         alive = ~found.dead & (near <= far).all(0)
-        keys = np.maximum(box_lines.least(found.goal, found.lines, near, far), found.flat)
+        keys = np.maximum(line_bounds.least(found.goal, found.lines, near, far), found.flat)
         middle, wide = enclosures.centres(low, high), self._wide(low, high)
         with np.errstate(over="ignore"):
             inner = middle * np.exp(near.T) * (1 - 1e-12), middle * np.exp(far.T) * (1 + 1e-12)
