@@ -103,7 +103,9 @@ def minimise(wanted: Wanted) -> Found:
     own = frozenset(x.name for x in worlds.nominal.model.limits if not wanted.counts(x.name))
     question = replace(worlds.nominal, limits=limits, waive=worlds.nominal.waive | own)
     whole = np.array([d.integer for d in question.decide])
-    search = _Search(wanted, tuple(d.name for d in question.decide), whole)
+    # the first way is of whole numbers alone
+    ways = WAYS if whole.all() else WAYS[1:]
+    search = _Search(wanted, tuple(d.name for d in question.decide), whole, ways)
     search.run(question)
     return search.found()
 
@@ -112,13 +114,14 @@ def minimise(wanted: Wanted) -> Found:
 class _Search:
     """The search: the best design ``x`` so far and its ``value`` times the sign; ``closed``: the least key let go.
 
-    ``apart``: whether samples were left to be asked one by one, all that a way was given; ``together``: whether one
-    program of all samples was solved.
+    ``ways``: those of WAYS that answered some sample of each box so far; ``apart``: whether samples were left to be
+    asked one by one, all that a way was given; ``together``: whether one program of all samples was solved.
     """
 
     wanted: Wanted
     names: tuple[str, ...]
     whole: Bools
+    ways: tuple[Callable[[Grid], ByGroup], ...]
     x: Array | None = None
     value: float = np.inf
     closed: float = np.inf
@@ -225,11 +228,13 @@ class _Search:
         """Return the best design of each sample."""
         size, left = worlds.size, np.arange(worlds.size)
         best = _Best(np.ones(size, bool), np.full((size, len(self.names)), np.nan), np.full(size, np.nan))
-        # the first is of whole numbers alone
-        for way in WAYS if self.whole.all() else WAYS[1:]:
-            if left.size and not self.apart:
-                left = left[self._put_together(way, _grid(worlds.some(left), question), left, best)]
         # what leaves over all samples of a box does so in its parts
+        for way in self.ways:
+            if left.size and not self.apart:
+                still = self._put_together(way, _grid(worlds.some(left), question), left, best)
+                if still.all() and left.size == size:
+                    self.ways = tuple(w for w in self.ways if w is not way)
+                left = left[still]
         self.apart |= size > 0 and left.size == size
         for i in map(int, left):
             alone = answer(_grid(worlds, question).question((i,)), neighbours=False, brief=True)
