@@ -17,6 +17,10 @@ MOST_NUMBERS = 200_000_000
 """Bytes of a file of measurements."""
 PIPE_SECONDS = 30.0
 """Seconds that a pipe may be silent."""
+NOT_REGULAR = "no regular file"
+"""What a pipe or a device is that has the name of a file."""
+_GIVEN = ("/dev/", "/proc/")
+"""Where a process finds the pipes that it was given: /dev/stdin, and /dev/fd/63 of a shell's <(…)."""
 DEEPEST_TABLES = 40
 """Tables within tables: a scenario needs six at most."""
 _PART = 1 << 20
@@ -29,8 +33,8 @@ _LONG = re.compile(r"[0-9_]{1000,}")
 def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Read a file, or what comes through a pipe, of at most ``most`` bytes.
 
-    Raises OSError, whose ``strerror`` says what is wrong: also where the file is larger, and for a pipe that is
-    silent for PIPE_SECONDS seconds.
+    Raises OSError, whose ``strerror`` says what is wrong: also where the file is larger, for a pipe that is silent for
+    PIPE_SECONDS seconds, and at once for a pipe or device that has a name of its own: nobody may ever write to it.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -38,11 +42,11 @@ def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
         raise OSError(errno.EINVAL, str(problem), str(path)) from None
     try:
         about = os.fstat(handle)
-        if stat.S_ISDIR(about.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        waits = stat.S_ISFIFO(about.st_mode) and str(path).startswith(_GIVEN)
+        if not waits:
+            _refuse_irregular(path, about.st_mode)
         if about.st_size > most:
             raise _too_large(path, most)
-        waits = stat.S_ISFIFO(about.st_mode)
         parts: list[bytes] = []
         left = most + 1
         while left > 0:
@@ -59,6 +63,18 @@ def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
     if left <= 0:
         raise _too_large(path, most)
     return b"".join(parts)
+
+
+def regular(path: str | Path) -> None:
+    """Raise OSError where a path is no regular file: whoever opens a pipe or a device might wait for ever."""
+    _refuse_irregular(path, Path(path).stat().st_mode)
+
+
+def _refuse_irregular(path: str | Path, mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, f"it is {NOT_REGULAR}", str(path))
 
 
 def _too_large(path: str | Path, most: int) -> OSError:

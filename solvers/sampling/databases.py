@@ -10,6 +10,7 @@ from typing import Any
 import optuna
 import sqlalchemy
 
+from dse.system import files
 from dse.system.records import dataclass
 from results.stores.store import StoreError
 
@@ -56,6 +57,8 @@ def connected(storage: str, pace: Pace = PACE) -> optuna.storages.RDBStorage:
         options = {"connect_args": {"timeout": BUSY_SECONDS}}
     try:
         if where.startswith("sqlite"):
+            if "://" not in storage and Path(storage).exists():
+                files.regular(storage)
             _refuse_foreign(storage, where)
         made = _made(where, options, pace)
     except ImportError as problem:
@@ -127,7 +130,8 @@ def why(problem: BaseException) -> str:
     found: BaseException | None = problem
     while found is not None and not isinstance(found, sqlite3.DatabaseError):
         found = found.__cause__ or found.__context__
-    text = str(found or problem).strip() or type(problem).__name__
+    told = problem.strerror if found is None and isinstance(problem, OSError) else ""
+    text = told or str(found or problem).strip() or type(problem).__name__
     line = text.splitlines()[0]
     if line in DAMAGED:
         return (

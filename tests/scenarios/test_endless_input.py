@@ -1,6 +1,7 @@
 """Files that are huge, endless, deep or full of mistakes are refused in a few lines, and none is waited for."""
 
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 
 import dse
 from dse.system import files
+from results.stores.store import StoreError
 from scenarios import Scenario, ScenarioError
 from scenarios.language.errors import MOST_MISTAKES
+from solvers.sampling import databases
 
 HEAD = 'model = "nbody"\nmachine = "jaketown"\n[given]\nflops_per_pair = 20\nprocessors = 100\nmemory = 1e6\n'
 
@@ -54,9 +57,61 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path):
 
 def test_a_pipe_that_is_silent_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(files, "PIPE_SECONDS", 0.1)
-    pipe = tmp_path / "pipe.toml"
-    os.mkfifo(pipe)
-    assert "nothing came through this pipe" in refused(pipe)
+    read, write = os.pipe()
+    try:
+        assert "nothing came through this pipe" in refused(Path(f"/dev/fd/{read}"))
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+MACHINE = """machine = "./{name}"
+[given]
+bodies = 1e6
+flops_per_pair = 20
+processors = 100
+memory = 1e6
+"""
+POINTS = HEAD + '[sweep.case]\ntable = "{name}"\ncolumns = {{ "given.bodies" = "n" }}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pipe.toml", f'model = "nbody"\n{MACHINE}'),
+        ("pipe.toml", f'model = "./{{name}}"\n{HEAD.partition(chr(10))[2]}bodies = 1e6\n'),
+        ("pipe.csv", POINTS),
+    ],
+    ids=["machine", "model", "table"],
+)
+def test_a_pipe_with_a_name_that_a_scenario_names_is_refused_at_once(tmp_path: Path, name: str, text: str):
+    os.mkfifo(tmp_path / name)
+    assert "it is no regular file" in refused(write(tmp_path, text.format(name=name)))
+
+
+@pytest.mark.parametrize("name", ["pipe.toml", "/dev/zero", "/dev/null"])
+def test_a_pipe_with_a_name_or_a_device_is_no_scenario(tmp_path: Path, name: str):
+    if not name.startswith("/"):
+        os.mkfifo(tmp_path / name)
+    assert "the file cannot be read: it is no regular file" in refused(tmp_path / name)
+
+
+@pytest.mark.parametrize("way", ["cat {file} | dse check /dev/stdin", "dse check <(cat {file})"])
+def test_what_a_shell_pipes_is_read(tmp_path: Path, way: str):
+    file = write(tmp_path, HEAD + "bodies = 1e6\n")
+    words = ["bash", "-c", way.format(file=file)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "no mistakes" in done.stdout
+
+
+def test_a_pipe_is_no_answer_and_no_study(tmp_path: Path):
+    for name in ("pipe.json", "pipe.db"):
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(StoreError, match=r"cannot read .*pipe\.json: it is no regular file"):
+        dse.export(tmp_path / "pipe.json", tmp_path / "out.csv")
+    with pytest.raises(StoreError, match=r"pipe\.db: no study can be kept there: it is no regular file"):
+        databases.connected(str(tmp_path / "pipe.db"))
 
 
 def test_a_pipe_that_is_written_to_is_read(tmp_path: Path):

@@ -6,6 +6,8 @@ import os
 import stat
 from pathlib import Path
 
+from dse.system.files import NOT_REGULAR
+
 
 def is_inside(name: str) -> bool:
     """Tell whether a name is that of a file below a folder: relative, with "/" between plain parts."""
@@ -19,7 +21,7 @@ def readable(root: Path, name: str) -> Path:
     """
     file, mode = _followed(root, name)
     if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise _refused(name, "no regular file")
+        raise _refused(name, NOT_REGULAR)
     return file
 
 
