@@ -88,6 +88,9 @@ def _axis_differences(first: xr.Dataset, second: xr.Dataset, tolerance: float) -
             for beside in (name, *flat.of_rows(first, name)):
                 if beside in second.coords:
                     yield from _values_of(first[beside], second[beside], beside)
+        elif name in first.coords or name in second.coords:
+            sides = ["there" if name in x.coords else NOTHING for x in (first, second)]
+            yield Row(GRID, f"values of {name}", sides[0], sides[1])
     names = [list(map(str, x.data_vars)) for x in (first, second)]
     for side, (mine, theirs) in enumerate((names, names[::-1])):
         for name in (n for n in mine if n not in theirs):
@@ -123,6 +126,10 @@ def _common(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Datas
     chosen: tuple[dict[str, Any], dict[str, Any]] = {}, {}
     for d in dims:
         if d not in first.coords or d not in second.coords:
+            # without values of its axis a point is found by its number
+            if first.sizes[d] != second.sizes[d]:
+                return None
+            first, second = (_numbered(x, d) for x in (first, second))
             continue
         a, b = _place_keys(first, d), _place_keys(second, d)
         if a == b:
@@ -133,6 +140,11 @@ def _common(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Datas
             return None
         chosen[0][d], chosen[1][d] = [i for i, _ in both], [i for _, i in both]
     return first.isel(chosen[0]), second.isel(chosen[1])
+
+
+def _numbered(dataset: xr.Dataset, dim: str) -> xr.Dataset:
+    """Return a dataset with the numbers of the places along an axis in place of its values."""
+    return dataset.drop_vars(dim, errors="ignore").assign_coords({dim: np.arange(dataset.sizes[dim])})
 
 
 def _place_keys(dataset: xr.Dataset, dim: str) -> list[Any]:

@@ -8,26 +8,28 @@ kept beside in attributes that begin with ``dse_``, from which ``decoded`` bring
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system import files
 from results import flat
 from results.export.spilling import spilling
+from results.stores.expected import ORDER
 from results.stores.files.storage import replacing
-from results.stores.files.trouble import StoreError
+from results.stores.files.trouble import StoreError, copied
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping
 
     import xarray as xr
 
-ENGINE = "h5netcdf"
-UNITS, NAME, AXIS, ORDER = "dse_units", "dse_name", "dse_axis", "dse_order"
-MEANINGS = "dse_flag_meanings"
+ENGINE, KIND = "h5netcdf", "NetCDF file"
+UNITS, NAME, AXIS = "dse_units", "dse_name", "dse_axis"
+MEANINGS, STRUCTURED = "dse_flag_meanings", "dse_json"
 OURS = ("scenario_hash", "versions")
 # what the dataset counts, which UDUNITS does not know; a cycle is 2 pi there, and here a count
 COUNTED = frozenset(
@@ -56,11 +58,17 @@ def read(path: str | os.PathLike[str]) -> xr.Dataset:
     """Open what ``to_netcdf`` wrote, read lazily. Raises StoreError of other files, ImportError without h5netcdf."""
     import xarray as xr
 
-    found = xr.open_dataset(path, engine=ENGINE)
-    if not is_ours(found.attrs):
-        found.close()
+    from results.stores.guarded import guarded
+
+    with copied(path, KIND):
+        files.regular(os.fspath(path))
+        lazy = xr.open_dataset(path, engine=ENGINE, create_default_indexes=False)
+    if not is_ours(lazy.attrs):
+        lazy.close()
         raise StoreError(f"{path} is not a dataset that dse wrote")
-    return decoded(found.drop_encoding())
+    found = guarded(lazy, str(path), KIND, lambda: Path(path).stat().st_size)
+    with copied(path, KIND):
+        return decoded(found.drop_encoding())
 
 
 def is_ours(attributes: Mapping[str, Any]) -> bool:
@@ -91,8 +99,8 @@ def encoded(dataset: xr.Dataset) -> xr.Dataset:
             continue
         attributes = _attributes(found[name].attrs, found[name].dtype)
         attributes |= {AXIS: axes[name]} if name in axes else {NAME: original} if name != original else {}
-        found[name].attrs = attributes
-    found.attrs = about(dataset)
+        found[name].attrs = _plain_attributes(attributes, original)
+    found.attrs = _plain_attributes(about(dataset), "dataset")
     return found
 
 
@@ -150,6 +158,31 @@ def _attributes(attributes: Mapping[str, Any], dtype: Any) -> dict[str, Any]:
     return found
 
 
+def _plain_attributes(attributes: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """Return attributes of which those that are no text, number or list of such are JSON; their names go along.
+
+    ``owner``: whose they are.
+    """
+    odd = [name for name, value in attributes.items() if not _is_plain(value)]
+    try:
+        told = {name: json.dumps(attributes[name], ensure_ascii=False) for name in odd}
+    except (TypeError, ValueError):
+        named = ", ".join(odd)
+        raise StoreError(
+            f"attributes of {owner} that no file holds: {named}; make them texts, numbers or lists of these"
+        ) from None
+    return {**attributes, **told} | ({STRUCTURED: json.dumps(odd, ensure_ascii=False)} if odd else {})
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether NetCDF has attributes of this kind."""
+    try:
+        made = np.asarray(value)
+    except ValueError:
+        return False
+    return made.dtype.kind in "fiuU" and made.ndim < 2
+
+
 def cf_unit(unit: str) -> str:
     """Return a unit as UDUNITS reads it: counts have none ("flop/s" is "s-1"), powers stand behind the name."""
     powers: dict[str, int] = {}
@@ -186,11 +219,12 @@ def decoded(dataset: xr.Dataset) -> xr.Dataset:
                 kept[name] = variable.attrs[ours]
         if "flag_values" in kept:
             kept["flag_values"] = np.atleast_1d(kept["flag_values"]).tolist()
-        variable.attrs = _python_numbers(kept)
-    found.attrs = _python_numbers(found.attrs)
+        variable.attrs = _original_attributes(kept)
+    found.attrs = _original_attributes(found.attrs)
     return in_order(found)
 
 
-def _python_numbers(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes with Python's numbers: HDF5 gives back NumPy's."""
-    return {k: v.item() if isinstance(v, np.generic) else v for k, v in attributes.items()}
+def _original_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes with Python's numbers (HDF5 gives back NumPy's), and what was written as JSON."""
+    kept = {k: v.item() if isinstance(v, np.generic) else v for k, v in attributes.items() if k != STRUCTURED}
+    return kept | {n: json.loads(kept[n]) for n in json.loads(attributes.get(STRUCTURED, "[]"))}

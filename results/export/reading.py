@@ -12,7 +12,7 @@ from results.solution import Solution
 from results.stores import expected, store
 from results.stores.files.object_storage import ROOT
 from results.stores.files.storage import LocalFolder, named, remote
-from results.stores.files.trouble import StoreError, explained, listed
+from results.stores.files.trouble import StoreError, copied, of_dse_alone
 
 if TYPE_CHECKING:
     import os
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NETCDF = frozenset({".nc", ".nc4"})
 _STORED = frozenset({".zarr", *NETCDF})
+ZARR = "Zarr folder"
 NEEDED = "pip install 'codesign-dse[export]'"
 
 
@@ -37,17 +38,20 @@ def open(path: str | os.PathLike[str]) -> xr.Dataset:
     if target.suffix in NETCDF:
         return _netcdf(target)
     if target.is_dir() and _is_dataset(target):
-        import xarray as xr
-
-        from results.stores.checked import Standing
-
-        with listed(target):
-            inside = Standing(target, read_only=True)
-            found = xr.open_zarr(inside, consolidated=False, zarr_format=3, chunks=None).drop_encoding()
-        expected.refuse(target / ROOT, found.attrs, expected.DATASET)
-        expected.refuse_variables(target, found)
-        return netcdf.in_order(found)
+        return _zarr(target)
     return store.open(target)
+
+
+def _zarr(target: Path) -> xr.Dataset:
+    from results.stores.checked import Standing
+    from results.stores.guarded import guarded, lazily
+
+    with copied(target, ZARR), of_dse_alone():
+        lazy = lazily(Standing(target, read_only=True))
+    found = guarded(lazy, str(target), ZARR, lambda: sum(LocalFolder(target).sizes().values()))
+    expected.refuse(target / ROOT, found.attrs, expected.DATASET)
+    expected.refuse_variables(target, found)
+    return netcdf.in_order(found.drop_encoding())
 
 
 def opened(source: Any) -> xr.Dataset | Solution | Scenario:
@@ -82,10 +86,12 @@ def _netcdf(target: Path) -> xr.Dataset:
     if not target.exists():
         raise StoreError(f"{target} does not exist")
     try:
-        with explained(target, "read"):
-            return netcdf.read(target)
+        found = netcdf.read(target)
     except ImportError:
         raise StoreError(f"reading {target} needs h5netcdf: {NEEDED}") from None
+    expected.refuse(target, found.attrs, expected.DATASET)
+    expected.refuse_variables(target, found)
+    return found
 
 
 def _is_dataset(target: Path) -> bool:

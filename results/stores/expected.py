@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_SHOWN = 60
+ORDER = "dse_order"
+"""The attribute of an exported dataset that has the names of its variables in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ DATASET: Mapping[str, Any] = {
     "machine_parameters?": Written(Each(_anything)),
     "machine_sources?": Written(Each(_text)),
     "uncertain_tables?": Written(Each(Each([_number]))),
+    f"{ORDER}?": Written([_text]),
     "extended?": Written([{"scenario_hash": _text, "method": _text}]),
     "audit?": Written(
         {
@@ -128,6 +131,7 @@ VARIABLE: Mapping[str, Any] = {
     **dict.fromkeys(("choices?", "flag_texts?", "columns?"), Written([_text])),
     **dict.fromkeys(("shown_names?", "limit_units?", "number_units?"), Written(Each(_text))),
     "elements?": Written([_anything]),
+    "flag_values?": [_number],
 }
 """Attributes of a variable of either."""
 

@@ -385,14 +385,14 @@ def open(place: Place) -> xr.Dataset:
     Raises StoreDamaged where files are not what was written, as far as ``check`` sees; further ones as they are
     read.
     """
-    import xarray as xr
+    from results.stores.guarded import indexed, lazily, refuse_oversized
 
     with roots.at(place) as (where, document), listed(where):
         order = _variable_order(document)
         soundness.check(where, document, order)
         files = _checksummed(where, document)
-        # without its version Zarr also looks for files of the other
-        found = xr.open_zarr(files, consolidated=False, zarr_format=3, chunks=None).drop_encoding()
+        refuse_oversized(where, lazy := lazily(files), lambda: sum(where.sizes().values()))
+        found = indexed(lazy).drop_encoding()
     expected.refuse_variables(where, found, order)
     found.attrs = roots.attributes(document)
     # what is not a variable of the sweep says what stands in the rows of an axis

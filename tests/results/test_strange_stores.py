@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from store_filling import Fill, fill
+from store_filling import IDENTITY, Fill, fill
 
 import dse
 from dse.cli import main
@@ -91,6 +91,33 @@ def test_a_pipe_in_a_store_is_not_waited_for(path: Path, name: str):
         locks.holder(path) or store.open(path)
 
 
+@pytest.mark.parametrize("name", ["energy/c", "energy/zarr.json", "zarr.json", "chunks_done/root.copy"])
+def test_an_empty_folder_in_place_of_a_file_is_replaced_and_one_that_holds_something_is_named(
+    path: Path, plan: Layout, arrays_of: Fill, name: str
+):
+    file = first_chunk(path) if name == "energy/c" else path / name
+    name = file.relative_to(path).as_posix()
+    content = file.read_bytes()
+
+    def again() -> None:
+        store.create(path, plan, IDENTITY)
+        for index in store.damaged_chunks(path):
+            store.discard(path, index)
+        fill(path, plan, arrays_of)
+
+    file.unlink()
+    file.mkdir()
+    again()
+    assert file.read_bytes() == content
+    assert store.verify(path) == {}
+    file.unlink()
+    file.mkdir()
+    (file / "mine").write_text("kept")
+    with pytest.raises(StoreError, match=f"{name}: a folder that is not empty stands in place of this file"):
+        again()
+    assert (file / "mine").read_text() == "kept"
+
+
 def test_nothing_is_written_or_removed_through_a_link(path: Path):
     outside = path.parent / "elsewhere"
     outside.mkdir()
@@ -115,7 +142,7 @@ def test_an_exported_folder_is_read_from_its_own_files_only(path: Path):
     file = first_chunk(made)
     file.unlink()
     os.mkfifo(file)
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(StoreError, match=r"cannot read .*made\.zarr: energy/c/.*: no regular file"):
         dse.open(made).energy.load()
 
 

@@ -32,6 +32,7 @@ OF_FILES = OF_PAGES | {
     *(".csv", ".jsonl", ".nc", ".parquet", ".md", ".tex", ".png", ".svg", ".pdf", ".json", ".toml", ".txt")
 }
 """How names of files end, which no store is to have."""
+IN_THE_WAY = "a folder that is not empty stands in place of this file; move it away"
 _URL = re.compile(r"^[a-z][a-z0-9+.-]+://")
 
 
@@ -188,9 +189,22 @@ def replaced(root: Path, name: str, data: bytes | memoryview, *, sync: bool) -> 
             if sync:
                 handle.flush()
                 os.fsync(handle.fileno())
-        writing.replace(file)
+        try:
+            writing.replace(file)
+        except IsADirectoryError:
+            # an empty folder in place of a file is nobody's loss; one that holds something is left
+            _remove_empty(file, name)
+            writing.replace(file)
     finally:
         writing.unlink(missing_ok=True)
+
+
+def _remove_empty(folder: Path, name: str) -> None:
+    try:
+        folder.rmdir()
+    except OSError:
+        # of no number that the system has, as what is refused inside a store
+        raise OSError(0, IN_THE_WAY, name) from None
 
 
 class LocalFolder:
@@ -282,8 +296,12 @@ class LocalFolder:
         replaced(self.path, name, data, sync=True)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        replaceable(self.path, name).unlink(missing_ok=True)
+        """Remove a file, if it is there, or an empty folder in its place."""
+        file = replaceable(self.path, name)
+        try:
+            file.unlink(missing_ok=True)
+        except IsADirectoryError:
+            _remove_empty(file, name)
 
     def settle(self, name: str) -> None:
         """See a file on the disk (an all-empty chunk has none)."""
