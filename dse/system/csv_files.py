@@ -15,6 +15,7 @@ HEADER = "a header such as time [s],energy [J]"
 _LINE = re.compile(r"\r\n|\r|\n")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
 _SEPARATORS = ",;\t"
+_FORMULA = re.compile(r"'?[=+\-@\t\r\n＝＋－＠]")
 _HEAD = re.compile(r"\s*([^\[\](){}]*?)\s*(?:[\[(]\s*([^\[\]()]*?)\s*[\])])?\s*")
 
 Faults = list[tuple[int, str]]
@@ -113,6 +114,27 @@ def _cells(line: tuple[int, str], separator: str, faults: Faults) -> list[str] |
         why = "a quote is not closed, or has text behind it" if '"' in text else str(error)
         faults.append((number, f"line {number} is not CSV: {why}"))
         return None
+
+
+def inert(cell: str) -> str:
+    """Return a text with a single quote before it where a spreadsheet would take it for a formula and run it.
+
+    Numbers stay as they are.
+    """
+    return f"'{cell}" if _FORMULA.match(cell) and not _is_float(cell) else cell
+
+
+def named(cell: str) -> str:
+    """Return the text that ``inert`` made this cell of."""
+    return cell[1:] if cell[:1] == "'" and inert(cell[1:]) == cell else cell
+
+
+def _is_float(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def with_point(cell: str) -> str:

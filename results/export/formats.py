@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.names import did_you_mean
+from dse.system.csv_files import inert
 from dse.system.pictures import PICTURES
 from results import axes, designs, flat, plot
 from results.along_fronts.variable_names import FRONT
@@ -129,7 +130,7 @@ def aside(dataset: xr.Dataset, name: str, columns: Sequence[Column]) -> dict[str
     for column in columns:
         number = column.words is None and not column.text
         told = {
-            "titles": column.heading,
+            "titles": inert(column.heading) if Path(name).suffix == ".csv" else column.heading,
             "datatype": "number" if number else "string",
             "dc:description": str(column.attributes.get("long_name", "")),
             "schema:unitText": column.unit if column.unit != "1" else "",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.system.csv_files import inert
 from results import flat
 from results.stores.files.storage import replacing
 
@@ -28,17 +30,27 @@ def to_csv(
 
     Columns: the axes, then every variable, with its unit in brackets ("energy [J]"); what is kept per limit
     has one column per limit ("elasticity time"), what has regions and processors one for each of them
-    ("share[region=a,processor=cpu]"). Status and choices are words. Large stores are read piece
-    by piece. Raises StoreError where the file cannot be written.
+    ("share[region=a,processor=cpu]"). Status and choices are words; a single quote stands before a text that a
+    spreadsheet would run as a formula (it begins with =, +, - or @). Large stores are read piece by piece. Raises
+    StoreError where the file cannot be written.
     """
     chosen = flat.columns(dataset) if columns is None else columns
     with replacing(path) as writing, writing.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow([c.heading for c in chosen])
+        writer.writerow([inert(c.heading) for c in chosen])
         for piece in flat.rows(dataset):
-            cells = [flat.in_words(flat.values(piece, c), c, "") for c in chosen]
+            cells = [_inert_cells(piece, c) for c in chosen]
             writer.writerows(zip(*cells, strict=True))
     return Path(path)
+
+
+def _inert_cells(piece: xr.Dataset, column: Column) -> list[Any]:
+    """Return the cells of a column, with texts that no spreadsheet runs."""
+    if column.words is not None:
+        words = {code: inert(word) for code, word in column.words.items()}
+        return flat.in_words(flat.values(piece, column), replace(column, words=words), "")
+    cells = flat.in_words(flat.values(piece, column), column, "")
+    return [inert(c) if isinstance(c, str) else c for c in cells] if column.text else cells
 
 
 def to_json_lines(

@@ -245,7 +245,7 @@ def _column_cells(at: str, sheet: Sheet, file: str, head: str, findings: Finding
         findings.add(at, f"{file} line {line}: {told}", _what_to_write(text, head, what))
     _and_more(findings, at, file, len(bad))
     if not counted:
-        return Cells(tuple(texts)) if len(bad) < len(texts) else None
+        return Cells(tuple(map(csv_files.named, texts))) if len(bad) < len(texts) else None
     sound = _finite_numbers([t if is_number(t) else "0" for t in texts])
     if sound is None:
         return None
