@@ -24,6 +24,7 @@ from scenarios.machines import overriding
 from scenarios.questions import check
 
 _TWICE = re.compile(r"Cannot declare \((.+)\) twice")
+_RESULTS = frozenset({".zarr", ".nc", ".nc4"})
 # what would be right, by what the reader of TOML says in small letters; a number with a unit is the usual slip
 _UNIT = 'a number with a unit stands in quotes: "50 ms"'
 _REPAIRS = {
@@ -189,11 +190,16 @@ def _text_and_folder(source: str | Path) -> tuple[str, Path]:
         if not name:
             raise ScenarioError.of('""', "", "no file is named", _WANTED) from None
         wrong, right = "this is a directory", "give the path of a scenario file (TOML)"
-        if path.suffix == ".zarr":
-            right += f"; the results of a sweep are shown by `dse report {name}` and `dse export {name}`"
+        if path.suffix in _RESULTS:
+            right += f"; {_of_results(name, 'the results of a sweep are')}"
     except UnicodeDecodeError as error:
         wrong = f"the file is not UTF-8 text (byte {error.start})"
         right = "save it as UTF-8; a scenario is a TOML text file"
+        if path.suffix in _RESULTS:
+            wrong, right = (
+                "this is no text, and a scenario is a TOML text file",
+                _of_results(name, "results are"),
+            )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         wrong, right = f"the file cannot be read: {reason}", "give the path of a readable file"
@@ -225,7 +231,14 @@ def _syntax(message: str, text: str, file: str) -> Problem:
         right = f"{slip}; "
     if text.lstrip().startswith("{"):
         right = "this seems to be JSON, and a scenario is TOML: lines such as key = value; "
+        if '"status"' in text and '"metrics"' in text:
+            wrong = "this is an answer that `dse solve --json` printed, and no scenario"
+            return Problem(file, "", wrong, _of_results(file, "it is"))
     return Problem(file, place, f"not valid TOML: {said}", f"{right}{_reads(written)}")
+
+
+def _of_results(name: str, what: str) -> str:
+    return f"{what} shown by `dse report {name}` and `dse export {name}`, and `dse diff` compares two"
 
 
 def _slip(line: str, column: int) -> str:

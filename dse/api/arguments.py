@@ -9,7 +9,9 @@ from collections.abc import Callable, Collection, Mapping
 from numbers import Integral, Real
 from typing import ParamSpec, TypeVar
 
+from dse.names import did_you_mean
 from dse.system.amounts import MOST_POINTS_ASKED
+from results.differing.sections import SECTIONS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -79,6 +81,14 @@ def _is_name(name: str, value: object) -> None:
         raise TypeError(f"{name} is {value!r}; it may be a name")
 
 
+def _are_sections(name: str, value: object) -> None:
+    _are_names(name, value)
+    for section in value:  # type: ignore[attr-defined]
+        if section not in SECTIONS:
+            hint = did_you_mean(str(section), SECTIONS)
+            raise ValueError(f"{name} is {value!r}; it may be a list of {', '.join(SECTIONS)}{hint}")
+
+
 def _are_names(name: str, value: object) -> None:
     if isinstance(value, str):
         raise TypeError(f"{name} is {value!r}; it may be a list of names: [{value!r}]")
@@ -91,7 +101,7 @@ _CHECKS: Mapping[str, Callable[[str, object], None]] = {
     "client": _is_client,
     "columns": _are_names,
     "file": _is_path,
-    "ignore": _are_names,
+    "ignore": _are_sections,
     "machine": _is_name,
     "machines": _are_names,
     "metric": _is_name,

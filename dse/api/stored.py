@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.api.arguments import checked
+from dse.api.arguments import checked, refuse_impossible
 from dse.api.loading import Source, load, pictured
 from scenarios import Scenario
 
@@ -67,7 +67,6 @@ def open(store: str | Path) -> xr.Dataset:
     return pictured(results.export.reading.open(store))
 
 
-@checked("tolerance", "ignore")
 def diff(
     first: Source | Solution | xr.Dataset,
     second: Source | Solution | xr.Dataset,
@@ -83,6 +82,8 @@ def diff(
 
     Raises ScenarioError, and StoreError if something cannot be read or the two are not of one kind.
     """
+    refuse_impossible("tolerance", tolerance, needed=True)
+    refuse_impossible("ignore", ignore, needed=True)
     from dse.comparing import sides as comparing
 
     return comparing.diff(first, second, tolerance, ignore)

@@ -11,12 +11,12 @@ import click
 from dse.commands.terminal import hints
 from dse.commands.terminal.door import ANSWERED
 from dse.commands.terminal.printing import say, say_json, show, table
+from results.differing.sections import SECTIONS
 
 if TYPE_CHECKING:
     from results.differing.differences import Difference
 
 DIFFERENT = 1
-SECTIONS = ("question", "grid", "statuses", "answer", "values", "provenance")
 
 
 @click.command()

@@ -23,7 +23,9 @@ _GIVEN = ("/dev/", "/proc/")
 """Where a process finds the pipes that it was given: /dev/stdin, and /dev/fd/63 of a shell's <(…)."""
 DEEPEST_TABLES = 40
 """Tables within tables: a scenario needs six at most."""
+_NO_PATH = "its name holds a character that no path has"
 _PART = 1 << 20
+_LONGEST_SHOWN, _OF_LONGER = 1000, 40
 _DOTTED = re.compile(
     r"""(?<![A-Za-z0-9_-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}"""
 )
@@ -38,8 +40,8 @@ def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except ValueError as problem:
-        raise OSError(errno.EINVAL, str(problem), str(path)) from None
+    except ValueError:
+        raise OSError(errno.EINVAL, _NO_PATH, str(path)) from None
     try:
         about = os.fstat(handle)
         waits = stat.S_ISFIFO(about.st_mode) and str(path).startswith(_GIVEN)
@@ -75,6 +77,23 @@ def _refuse_irregular(path: str | Path, mode: int) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, f"it is {NOT_REGULAR}", str(path))
+
+
+def impossible(path: str | os.PathLike[str]) -> str:
+    """Say why no file can have this path; "" where one can."""
+    try:
+        os.lstat(path)
+    except ValueError:
+        return _NO_PATH
+    except OSError as problem:
+        return "no path may be so long" if problem.errno == errno.ENAMETOOLONG else ""
+    return ""
+
+
+def shortened(path: str | os.PathLike[str]) -> str:
+    """Return a path as a message names it: of one that fills a page its ends."""
+    text = os.fspath(path)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_OF_LONGER]}…{text[-_OF_LONGER:]}"
 
 
 def _too_large(path: str | Path, most: int) -> OSError:

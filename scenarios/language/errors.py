@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
 from dse.names import did_you_mean
+from dse.system.files import shortened
 from dse.system.streams import visible
 
 MOST_MISTAKES = 100
@@ -40,7 +41,7 @@ class ScenarioError(Exception):
 
     def __str__(self) -> str:
         count = len(self.problems)
-        files = ", ".join(dict.fromkeys(p.file for p in self.problems))
+        files = ", ".join(dict.fromkeys(shortened(p.file) for p in self.problems))
         head = f"{count} mistake{'' if count == 1 else 's'} in {files}"
         more = [f"  … and {count - MOST_MISTAKES} more"] if count > MOST_MISTAKES else []
         return "\n".join([head, *(f"  {p}" for p in self.problems[:MOST_MISTAKES]), *more])

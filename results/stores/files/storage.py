@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from dse.system.files import impossible, shortened
+from dse.system.streams import visible
 from results.stores.files.inside import readable, replaceable
 from results.stores.files.object_storage import ObjectFolder
 from results.stores.files.trouble import StoreError, explained
@@ -72,7 +74,15 @@ def fillable(place: Place) -> None:
         folder(text)
 
 
+def _possible(text: str) -> str:
+    """Return a path; StoreError where no file can have it."""
+    if wrong := impossible(text):
+        raise StoreError(f"{visible(shortened(text))}: {wrong}")
+    return text
+
+
 def _below_root(text: str) -> str:
+    _possible(text)
     if not Path(text).absolute().name:
         raise StoreError(f"{text} is the root of all folders; name one of its own, such as study.zarr")
     return text
@@ -85,7 +95,7 @@ def local(path: Place) -> Path:
         raise StoreError("no file is named: the name to write to is empty")
     if "://" in text:
         raise StoreError(f"{text} is an address, and this writes a file of this machine: give a path")
-    return Path(text)
+    return Path(_possible(text))
 
 
 def writable(path: Place) -> Path:
