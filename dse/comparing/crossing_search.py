@@ -124,7 +124,7 @@ class CrossingSearch:
 
 def crossings(search: CrossingSearch, pair: tuple[int, int], values: Sequence[float]) -> list[Crossing]:
     """Return the places where the order of two questions changes between neighbours on the grid."""
-    places = _with_neighbours(search, pair, values)
+    places = _without_crossings_on_them(_with_neighbours(search, pair, values))
     known = [place for place, (_, state) in enumerate(places) if state != UNKNOWN]
     found = []
     for here, there in pairwise(known):
@@ -141,6 +141,18 @@ def crossings(search: CrossingSearch, pair: tuple[int, int], values: Sequence[fl
         if now not in (after, UNKNOWN):
             found.append(_crossing(search, pair, (first.high.at, high), now, 0.0)[0])
     return found
+
+
+def _without_crossings_on_them(places: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Return the places without those on which two questions cross: what is equal there alone is no state."""
+    sides = {"first less", "second less"}
+    between = zip(places, places[1:], places[2:], strict=False)
+    on = {
+        at
+        for (_, before), (at, state), (_, after) in between
+        if state == "equal" and {before, after} == sides
+    }
+    return [place for place in places if place[0] not in on]
 
 
 def _with_neighbours(

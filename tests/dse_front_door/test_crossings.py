@@ -59,3 +59,14 @@ def test_one_baseline_against_two_whose_order_changes_names_none_as_least_everyw
     )  # fmt: skip
     assert found.curve.crossings == ()
     assert "no crossing: the order with the baseline stays" in found.curve.sentences()[0]
+
+
+@pytest.mark.parametrize("points", [5, 16])
+def test_a_crossing_on_a_searched_value_is_one_crossing(points: int) -> None:
+    """At 2, one of 5 values searched, both are 4: that was told as two changes, neither of them proved."""
+    given = {**ROOFLINE["given"], "t": 1.0}
+    sides = [{**ROOFLINE, "given": given, "define": {"own": own}} for own in ("t**2", "2 * t")]
+    found = dse.compare(*sides, over="given.t", start=0.5, stop=8, points=points, metric="own")
+    (crossing,) = found.curve.crossings
+    assert crossing.at == pytest.approx(2, rel=1e-6)
+    assert crossing.proved is not None
