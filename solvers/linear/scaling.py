@@ -21,6 +21,8 @@ TOLERANCES = {
     "dual_feasibility_tolerance": HIGHS_FEASIBLE,
     "mip_feasibility_tolerance": MIP_WHOLE,
 }
+SEARCHES_WITHIN = ("rins", "rens", "root_reduced_cost")
+"""Searches of smaller programs for a better design that HiGHS begins with: they take longer than the rest of a search."""
 PRESOLVED = 2000
 """Numbers in the rows of a linear program from which on presolve saves time; below it takes longer than the rest."""
 PROGRAM_SECONDS = 120.0
@@ -139,6 +141,7 @@ def model(
         "time_limit": PROGRAM_SECONDS,
         "small_matrix_value": LEAST_ENTRY,
         **TOLERANCES,
+        **dict.fromkeys((f"mip_heuristic_run_{name}" for name in SEARCHES_WITHIN), False),
     }.items():
         h.setOptionValue(name, value)
     lp = highspy.HighsLp()
