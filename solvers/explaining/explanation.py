@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -203,8 +203,9 @@ def changes_by_intervals(
 ) -> dict[RowKey, Change | None]:
     """Return the same where a real number is decided beside discrete ones, of the limits of which intervals tell it.
 
-    A limit with room next lets in what is better than the answer at the least value that such a design has. With one
-    that binds the objective moves at once, and what of that is another choice no search for one design tells.
+    Of a product programs tell first whether anything is better without the limits that do not bind. A limit with room
+    next lets in what is better than the answer at the least value that such a design has. With one that binds the
+    objective moves at once, and what of that is another choice no search for one design tells.
     """
     goal, now = question.objectives[0], solution.objective
     assert now is not None, "there is an objective"
@@ -212,11 +213,15 @@ def changes_by_intervals(
     if not step:
         return {}
     better = Limit(goal.name, minimum=now + step) if goal.maximize else Limit(goal.name, maximum=now - step)
+    loose = [key for key in keys if not solution.limits[evaluation.label(key, keys)].binding]
+    if loose and _is_best_product(reduce(lambda q, key: with_limit(q, key, None), loose, question), better):
+        return dict.fromkeys(loose)
     found: dict[RowKey, Change | None] = {}
-    for key in keys:
-        if solution.limits[evaluation.label(key, keys)].binding:
-            continue
+    for key in loose:
         free = with_limit(question, key, None)
+        if len(loose) > 1 and _is_best_product(free, better):
+            found[key] = None
+            continue
         aim = Objective(key.name, maximize=key.side == "min")
         asked = dataclasses.replace(free, limits=(*free.limits, better), objectives=(aim,))
         least = methods.short_answer(asked)
@@ -236,6 +241,18 @@ def changes_by_intervals(
                     float(evaluation.objective(moved, there.x, evaluation.metrics(moved, there.x))),
                 )
     return found
+
+
+def _is_best_product(free: Question, better: Limit) -> bool:
+    """Whether programs prove that without some limits no product is as good as what is ``better`` than the answer."""
+    found = methods.answered_as_product(free)
+    return (
+        found is not None
+        and found.status is Status.OPTIMAL
+        and found.bound is not None
+        and better.maximum is not None
+        and found.bound > better.maximum
+    )
 
 
 def _is_other_choice(question: Question, x: Mapping[str, float], solution: Solution) -> bool:

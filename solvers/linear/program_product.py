@@ -1,10 +1,11 @@
 """The least product of two ratios of affine forms, such as energy times time, over a linear or mixed-integer program.
 
-With A and B the factors, both positive, designs are told apart by B. Where B <= b the least A, A*(b), is a program
-of its own with a bound of its own; it falls as b grows. Every design with B from b1 to b2 has
-A >= A*(b2), hence a product of at least b1 A*(b2); where the programs are linear, their multipliers add tangents
-A >= A*(b) - s (B - b) (both factors have the same denominator, or none). On a stretch of B the product of B and the
-largest of these is least at an end or where two of them cross: that is where the stretch is cut next.
+With A and B the factors, both positive, designs are told apart by B. Those with B from b1 to b2 that are better than a
+product P lie below the chord of the curve AB = P, A = P/b1 + P/b2 - s B with s = P/(b1 b2). The least A + sB, a program
+of its own where both factors have the same denominator, or none, says whether there are any: it is no less than
+P/b1 + P/b2, or its design is where the stretch is cut next. Its bound v is a line A >= v - sB for all designs of the
+stretch, and b (v - sb) is least at an end of it, or where the line crosses another one. Of other factors the least A
+with B up to a cut is asked for: it is a step that no design is below.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ MOST_PROGRAMS = 5000
 # enough to see whether anything runs away
 COARSE_GAP = 1e-2
 STRETCH_ROUNDING = 1e-13
+SLOPED_LINES = 3
+"""Of a stretch: those of the stretches that it was cut from."""
+NEAR_END = 0.02
+"""Of a stretch, in logarithms: a cut nearer to an end than that leaves the rest as it was."""
 ABOVE_NOTHING = 1e-6
 """Of the largest number of a form: so much it is at a design at which it is surely above 0."""
 OF_NOTHING = "a factor of the product is 0, and none is ever below it"
@@ -40,51 +45,62 @@ OF_NOTHING = "a factor of the product is 0, and none is ever below it"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """No design has A below ``height - slope * (B - at)``; for a step (``slope`` 0) none with B <= ``at`` has."""
+    """No design has A below ``height - slope * B``."""
 
-    at: float
     height: float
-    slope: float
+    slope: float = 0.0
 
     def over(self, b: float) -> float:
         """The height at b."""
-        return self.height - self.slope * (b - self.at)
+        return self.height - self.slope * b
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Designs with B from ``low`` to ``high``; ``left`` and ``right``: what is known at its ends."""
+    """Designs with B from ``low`` to ``high``, none of which is below a line; ``way``: of choosing the maxima."""
 
     low: float
     high: float
-    left: Line | None
-    right: Line
+    lines: tuple[Line, ...]
+    way: int = 0
 
     def least(self) -> tuple[float, float]:
         """A lower bound of the product, and where to cut."""
-        floor = Line(self.high, self.right.height, 0.0)
-        lines = [floor, *(x for x in (self.left, self.right) if x is not None and x.slope > 0)]
         inner = [
-            c for p, q in itertools.combinations(lines, 2) if self.low < (c := _crossing(p, q)) < self.high
+            c
+            for p, q in itertools.combinations(self.lines, 2)
+            if self.low < (c := _crossing(p, q)) < self.high
         ]
-        at = {b: b * max(line.over(b) for line in lines) for b in (self.low, *inner, self.high)}
+        at = {b: b * self.floor(b) for b in (self.low, *inner, self.high)}
         b = min(at, key=lambda b: at[b])
-        middle = math.sqrt(self.low * self.high)
-        return at[b], b if self.low < b < self.high else middle
+        return at[b], b if self.low < b < self.high else math.sqrt(self.low * self.high)
+
+    def floor(self, b: float) -> float:
+        """What A is no less than at b."""
+        return max(line.over(b) for line in self.lines)
+
+    def below(self, line: Line) -> Stretch:
+        """The same with one more line: of those that sloped the last few are kept."""
+        flat = Line(max(one.height for one in self.lines if one.slope == 0.0))
+        sloped = [one for one in (*self.lines, line) if one.slope > 0.0][-SLOPED_LINES:]
+        return replace(self, lines=(flat if line.slope else Line(max(flat.height, line.height)), *sloped))
 
 
 def _crossing(p: Line, q: Line) -> float:
-    if p.slope == q.slope:
-        return math.nan
-    return ((p.height + p.slope * p.at) - (q.height + q.slope * q.at)) / (p.slope - q.slope)
+    return math.nan if p.slope == q.slope else (p.height - q.height) / (p.slope - q.slope)
 
 
 @dataclass(slots=True)
 class _Search:
-    """``best``: the least product so far, attained by ``u``; ``closed``: the least bound of what was let go."""
+    """``best``: the least product so far, attained by ``u``; ``closed``: the least bound of what was let go.
+
+    ``ways``: the program with each way of choosing its exact maxima; ``sum``: see ``_sum_of_factors``.
+    """
 
     p: Program
     gap: float
+    ways: list[Numbers]
+    sum: tuple[Array, Array] | None
     best: float = math.inf
     u: Array | None = None
     closed: float = math.inf
@@ -104,10 +120,6 @@ class _Search:
     def bound(self) -> float:
         return min(self.closed, self.best, *(entry[0] for entry in self.heap[:1]))
 
-    def numbers(self, b: float) -> Numbers:
-        goal, under = self.other
-        return milp.numbers(self.p, more=(goal - b * under,))
-
     def add(self, s: Stretch) -> None:
         """Keep a stretch that may hold something better."""
         bound, cut = s.least()
@@ -124,9 +136,23 @@ class _Search:
             self.best, self.u = product, u
         return b
 
-    def least(self, n: Numbers) -> Result:
+    def within(self, low: float, high: float, way: int) -> Numbers:
+        """The program of the designs with B up to ``high`` and, unless that is 0, from ``low``."""
+        goal, under = self.other
+        ends = [goal - high * under, *([low * under - goal] if low > 0.0 else [])]
+        return self.ways[way].with_rows(*ends)
+
+    def least(self, n: Numbers, goal: Array, under: Array) -> Result:
         self.solves += 1
-        return milp.least(self.p, n, *milp.objective(self.p))
+        return milp.ratio(n, goal, under)
+
+
+def _sum_of_factors(p: Program) -> tuple[Array, Array] | None:
+    """The numerators of A and B over the denominator of A, where both have the same; None elsewhere."""
+    goal, under, _ = p.others[0]
+    mine, below = milp.objective(p)
+    factor = float(multiple(under, below))
+    return (mine, goal / factor) if factor > 0.0 else None
 
 
 def minimise(p: Program, *, seconds: float = PRODUCT_SECONDS) -> Outcome | None:
@@ -187,10 +213,11 @@ def _least_bound(p: Program, gap: float, deadline: float, high: Array) -> float:
 
 
 def _least_product(p: Program, gap: float, deadline: float) -> _Search | Outcome | None:
-    s = _Search(p, gap)
+    s = _Search(p, gap, milp.branched(p, milp.numbers(p)), _sum_of_factors(p))
     goal, under = s.other
     first = milp.least(p, milp.numbers(p), goal, under)
-    lone = s.least(milp.numbers(p))
+    lone = milp.least(p, milp.numbers(p), *milp.objective(p))
+    s.solves += 2
     if End.INFEASIBLE in (first.end, lone.end):
         return _infeasible(p)
     if first.u is None or lone.u is None:
@@ -201,10 +228,16 @@ def _least_product(p: Program, gap: float, deadline: float) -> _Search | Outcome
     s.tried(first.u)
     # beyond the B of the least A nothing is gained
     s.closed = high * lone.bound
-    s.add(Stretch(low, high, None, _line_below(s, lone, high)))
+    for way in range(len(s.ways)):
+        s.add(Stretch(low, high, (Line(lone.bound),), way))
     while s.heap and s.solves < MOST_PROGRAMS and time.monotonic() < deadline:
-        _, _, cut, stretch = heapq.heappop(s.heap)
-        _split_stretch(s, stretch, cut)
+        bound, _, cut, stretch = heapq.heappop(s.heap)
+        if bound >= s.enough:
+            s.closed = min(s.closed, bound)
+        elif s.sum is None:
+            _split_at_step(s, stretch, cut)
+        else:
+            _split_at_chord(s, stretch, *s.sum)
     return s
 
 
@@ -234,17 +267,47 @@ def _infeasible(p: Program) -> Outcome | None:
     return found if found.status is Status.INFEASIBLE else None
 
 
-def _split_stretch(s: _Search, stretch: Stretch, cut: float) -> None:
-    """Ask for the least A with B up to the cut, and keep what of the two parts may hold something better."""
-    # what is better has B <= best/A, and A is at least what it is at the right end
-    most = min(stretch.high, s.enough / stretch.right.height)
+def _split_at_chord(s: _Search, stretch: Stretch, mine: Array, other: Array) -> None:
+    """Ask for the least A + sB, and keep what of the stretch may hold something better, cut at the design found."""
+    low, high = stretch.low, _most(s, stretch)
+    if high <= low:
+        return
+    slope = s.best / (low * high)
+    found = s.least(s.within(low, high, stretch.way), mine + slope * other, milp.objective(s.p)[1])
+    if found.end is End.INFEASIBLE:
+        return
+    stretch = replace(stretch, high=high)
+    if found.u is None or found.bound <= 0:
+        # no word on the stretch: its old bound stays
+        s.closed = min(s.closed, stretch.least()[0])
+        return
+    b = s.tried(found.u)
+    stretch = stretch.below(Line(found.bound, slope))
+    bound, cut = stretch.least()
+    margin = (high / low) ** NEAR_END
+    cut = b if low * margin < b < high / margin else cut
+    if bound >= s.enough:
+        s.closed = min(s.closed, bound)
+        return
+    s.add(replace(stretch, high=cut))
+    s.add(replace(stretch, low=cut))
+
+
+def _most(s: _Search, stretch: Stretch) -> float:
+    """Up to where a stretch may hold something better: that has B <= best/A, and A is no less than at its end."""
+    most = min(stretch.high, s.enough / stretch.floor(stretch.high))
     if most < stretch.high:
         s.closed = min(s.closed, s.enough)
-        cut = min(cut, most)
+    return most
+
+
+def _split_at_step(s: _Search, stretch: Stretch, cut: float) -> None:
+    """Ask for the least A with B up to the cut, and keep what of the two parts may hold something better."""
+    most = _most(s, stretch)
     if most <= stretch.low:
         return
-    n = s.numbers(cut)
-    found = s.least(n)
+    cut = min(cut, most)
+    found = s.least(s.within(0.0, cut, stretch.way), *milp.objective(s.p))
     if found.end is End.INFEASIBLE:
         s.add(replace(stretch, low=cut, high=most))
         return
@@ -252,38 +315,10 @@ def _split_stretch(s: _Search, stretch: Stretch, cut: float) -> None:
         # no word on the part below: its old bound stays
         s.closed = min(s.closed, stretch.least()[0])
         return
-    line = _line_below(s, found, cut)
-    b = s.tried(found.u)
+    b, step = s.tried(found.u), Line(found.bound)
     if most > cut:
-        s.add(Stretch(cut, most, line, stretch.right))
-    if line.slope > 0:
-        s.add(Stretch(stretch.low, cut, stretch.left, line))
-        return
+        s.add(replace(stretch, low=cut, high=most))
     # from the B found up to the cut A is no less than it is there
     s.closed = min(s.closed, max(b, stretch.low) * found.bound)
     if b > stretch.low:
-        s.add(Stretch(stretch.low, min(b, cut), stretch.left, line))
-
-
-def _line_below(s: _Search, found: Result, at: float) -> Line:
-    """What a solved program says of A: a tangent from its multipliers where there are any, else a step."""
-    step = Line(at, found.bound, 0.0)
-    n, y, cost, p = found.numbers, found.multipliers, found.cost, s.p
-    goal, under = s.other
-    if n is None or y is None or cost is None or p.exact or p.goal is None or p.under is None:
-        return step
-    if len(y) == len(p.keys):
-        return step
-    factor = float(multiple(under, p.under))
-    if not factor > 0.0 or not p.goal[:-1].any():
-        return step
-    weight = max(float(y[-1]), 0.0)
-    free = Numbers(n.rows[:-1], n.equal[:-1], n.low, n.high, n.integer)
-    lowest = highs.weak_duality(free, cost + weight * (goal - at * under), y[:-1])
-    if not p.under[:-1].any():
-        # cost is A itself, and the denominator of B a number
-        return Line(at, lowest, weight * float(under[-1])) if math.isfinite(lowest) else step
-    least = highs.minimise(free, p.under).bound
-    if not least > 0 or not math.isfinite(lowest):
-        return step
-    return Line(at, found.value + min(lowest, 0.0) / least, weight * factor)
+        s.add(replace(stretch, high=min(b, cut)).below(step))

@@ -22,7 +22,7 @@ TOLERANCES = {
     "mip_feasibility_tolerance": MIP_WHOLE,
 }
 SEARCHES_WITHIN = ("rins", "rens", "root_reduced_cost")
-"""Searches of smaller programs for a better design that HiGHS begins with: they take longer than the rest of a search."""
+"""Searches of smaller programs for a better design, which HiGHS goes without: they take longer than all the rest."""
 PRESOLVED = 2000
 """Numbers in the rows of a linear program from which on presolve saves time; below it takes longer than the rest."""
 PROGRAM_SECONDS = 120.0

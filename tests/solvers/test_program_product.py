@@ -1,6 +1,7 @@
 """Least energy times time, and other questions that are not programs over amounts that may be 0."""
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_questions import kinds, regions, toy
 
+import dse
 from dse.models.arithmetic import differs, log, maximum, per, pick, reaches, some
 from formulations.arithmetics import enclosures
 from formulations.arithmetics.affine import Product, symbol
@@ -133,18 +135,57 @@ def test_a_stretch_is_never_better_than_it_says(data: st.DataObject) -> None:
     number = st.floats(0.1, 10.0)
     low = data.draw(number)
     high = low * (1.0 + data.draw(st.floats(0.01, 5.0)))
-    left = Line(low, data.draw(number), data.draw(st.floats(0.0, 5.0)))
-    right = Line(high, data.draw(number), data.draw(st.floats(0.0, 5.0)))
-    s = Stretch(low, high, left, right)
+    slopes = [data.draw(st.floats(0.0, 5.0)) for _ in range(3)]
+    sloped = [Line(data.draw(number) + slope * high, slope) for slope in slopes]
+    s = Stretch(low, high, (Line(data.draw(number)),))
+    for line in sloped:
+        s = s.below(line)
     bound, cut = s.least()
     b = np.linspace(low, high, 2001)
-    lines = [np.full(b.shape, right.height), right.over(b)]  # type: ignore[arg-type]
-    if left.slope > 0:
-        lines.append(left.over(b))  # type: ignore[arg-type]
+    lines = [np.full(b.shape, s.lines[0].height), *(x.over(b) for x in sloped)]  # type: ignore[arg-type]
     walked = float((b * np.max(lines, axis=0)).min())
     assert bound <= walked * (1 + 1e-12) + 1e-12
     assert bound == pytest.approx(walked, rel=0.02, abs=1e-3)
     assert low < cut < high
+
+
+MIXED: dict[str, Any] = {
+    "model": "partition",
+    "given": {
+        "link_bandwidth": "7.2 GB/s",
+        "regions": [
+            {"name": f"r{k}", "flops": f"{flops} Gflop", "bytes": f"{size} GB", "divisible": k in (0, 3, 6)}
+            for k, (flops, size) in enumerate(
+                [(40, 20), (2, 16), (90, 30), (10, 40), (200, 8), (30, 30), (5, 60), (70, 12)]
+            )
+        ],
+        "transfers": [{"from": f"r{k}", "to": f"r{k + 1}", "bytes": "0.5 GB"} for k in range(7)],
+    },
+    "machine": {"cpu": "epyc-9654", "gpu": "h100-pcie", "small": "l4"},
+    "objective": {"minimize": "energy_delay"},
+}
+
+
+def test_chords_close_a_product_in_few_programs() -> None:
+    """By steps it took 42 programs, each a search over whole numbers: the least product is next to an end of them."""
+    s = dse.solve(MIXED)
+    assert s.status is Status.OPTIMAL
+    assert s.objective == pytest.approx(4.1009567, rel=1e-6)
+    told = re.search(r"(\d+) programs leave a gap", s.certificate)
+    assert told is not None
+    assert int(told[1]) <= 12
+
+
+def test_of_a_limit_with_room_it_is_told_that_no_more_of_it_helps() -> None:
+    s = dse.solve({**MIXED, "limits": {"power": {"max": "1000 W"}}})
+    assert s.status is Status.OPTIMAL
+    assert "where the answer next changes with power" not in s.certificate
+    assert s.limits["power"].next_change is None
+    loose = dse.solve(MIXED)
+    tight = dse.solve({**MIXED, "limits": {"power": {"max": "500 W"}}})
+    assert tight.objective is not None
+    assert loose.objective is not None
+    assert tight.objective > loose.objective
 
 
 def messy(g: Any) -> dict[str, Any]:
