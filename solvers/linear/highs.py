@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.system.arrays import Array
+from formulations.programs.chosen_maxima import all_choices, at_largest
 from solvers.linear import large_numbers, least_parts, linear_program, scaling, supports, whole_parts
 from solvers.linear.linear_program import End, Numbers, Result
 from solvers.linear.scaling import HIGHS_FEASIBLE, MIP_GAP, MIP_WHOLE, TOLERANCES
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 RAY_ROUNDING = 1e-9
 """What of a direction without end, and of its product with a row, counts as 0, relative."""
+OF_MAXIMA = 1e-12
+"""Relative: a design whose maxima are put to their largest arguments is no worse by more than that."""
 MOST_PARTS_REFUTED = 8
 """Whole parts of which each is shown to leave no point, where a search finds none."""
 ROUGH_SHARE = 0.5
@@ -44,11 +47,30 @@ def minimise(
     free = n.integer & (n.low < n.high)
     if not free.any():
         return _solved_linear_program(n.relaxed(), cost)
+    if n.maxima:
+        found = _with_loose_maxima(n, cost, gap, worse, share)
+        return (
+            minimise(replace(n, maxima=()), cost, gap, worse=worse, share=share) if found is None else found
+        )
     few, whole = n.rows[supports.few_of_several(n)], partial(_searched_integers, share=share)
     chosen = of_sets(n, cost) if len(few) else None
     if chosen is None and len(few):
         chosen = supports.minimise(n, cost, gap, few, _solved_linear_program, whole)
     return _searched_integers(n, cost, gap, worse, share=share) if chosen is None else chosen
+
+
+def _with_loose_maxima(n: Numbers, cost: Array, gap: float, worse: float, share: float) -> Result | None:
+    """The same where what is best with maxima that may be larger than their arguments does not profit from it."""
+    if cost[all_choices(n.maxima)].any():
+        return None
+    found = minimise(n.with_loose_maxima(), cost, gap, worse=worse, share=share)
+    if found.u is None:
+        return found if found.end is End.INFEASIBLE else None
+    u = at_largest(n.maxima, found.u, n.low, n.high)
+    value = float(cost @ u)
+    if value > found.value + OF_MAXIMA * abs(found.value) or not meets(n, u):
+        return None
+    return Result(End.FOUND, u, value, min(found.bound, value))
 
 
 def of_sets(n: Numbers, cost: Array) -> Result | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dse.system.arrays import Array, Bools
 from dse.system.records import dataclass
+from formulations.programs.chosen_maxima import ChosenMaximum, all_choices
 from formulations.programs.row_ends import least_of_terms
 from formulations.tolerances import TIE
 from solvers import designs
@@ -36,6 +37,7 @@ class Numbers:
 
     ``low``, ``high`` and ``integer`` are without the constant. ``indicators``: the columns that say whether there is
     any of an amount, where that is known. ``known``: multipliers of rows like these, which may bound parts of it.
+    ``maxima``: those of which rows choose the largest argument.
     """
 
     rows: Array
@@ -45,6 +47,7 @@ class Numbers:
     integer: Bools
     indicators: Bools | None = None
     known: tuple[Array, ...] = ()
+    maxima: tuple[ChosenMaximum, ...] = ()
 
     @property
     def sizes(self) -> Array:
@@ -60,6 +63,22 @@ class Numbers:
     def relaxed(self) -> Numbers:
         """The same without whole numbers."""
         return replace(self, integer=np.zeros_like(self.integer))
+
+    def with_loose_maxima(self) -> Numbers:
+        """The same without the rows that hold maxima down to their largest arguments: all of its points, and more."""
+        choices = all_choices(self.maxima)
+        kept, of = ~self.rows[:, choices].any(axis=1), np.zeros(len(self.low), dtype=bool)
+        of[choices] = True
+        low, high = (np.where(of, 0.0, end) for end in (self.low, self.high))
+        return replace(
+            self,
+            rows=self.rows[kept],
+            equal=self.equal[kept],
+            low=low,
+            high=high,
+            integer=self.integer & ~of,
+            maxima=(),
+        )
 
     def fixed(self, u: Array) -> Numbers:
         """The linear program that is left when whole numbers keep their values at ``u``."""

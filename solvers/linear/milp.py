@@ -17,6 +17,7 @@ import numpy as np
 from dse.models.arithmetic import AMOUNT_ROUNDING
 from dse.system.arrays import Array, Bools
 from formulations.arithmetics.forms import Entry, Some
+from formulations.programs.chosen_maxima import chosen_maxima
 from formulations.programs.program import Program, branches, linear_cost
 from formulations.programs.row_ends import least_of_terms, sufficient_ends, upper_ends
 from formulations.row_keys import RowKey
@@ -59,7 +60,8 @@ def numbers(
     whole = np.array([c not in divided for c in p.columns], dtype=bool)
     some = np.array([isinstance(c, Some) for c in p.columns], dtype=bool)
     low = np.where(p.integer & ~whole, p.divided_lows(divided), p.low)
-    n = Numbers(rows[kept], p.equal[kept], low, p.high, p.integer & whole, some)
+    maxima = chosen_maxima(p.columns, p.rows, p.equal)
+    n = Numbers(rows[kept], p.equal[kept], low, p.high, p.integer & whole, some, maxima=maxima)
     if p.amounts and (drop or factors):
         high = np.maximum(upper_ends(n.rows, n.low, n.high, n.integer), p.low)
         for row, column, most in p.amounts:

@@ -129,8 +129,8 @@ def _other_choices(p: Program, kept: Numbers, u: Array) -> list[Array]:
     """
     decided = np.array([not isinstance(c, Some | Largest) for c in p.columns], dtype=bool)
     of, shares = kept.integer & decided, np.zeros(len(decided), dtype=bool)
-    if _divisible_indicators(p, kept):
-        # what is left of them need not be there with the same indicators
+    if _divisible_indicators(p, kept) or kept.maxima:
+        # what is left of them need not be there with the same indicators, or the same terms as the largest ones
         shares = ~kept.integer & np.array([isinstance(c, str) for c in p.columns], dtype=bool)
     if (kept.low == kept.high)[of | shares].all():
         return []
