@@ -44,10 +44,8 @@ def numbers(
 ) -> Numbers:
     """The rows of a program as they stand; of lists without end not what breaks a row whatever else is picked.
 
-    ``giving``: rows may be broken.
-
     ``drop``: limits left out, by key or by name (a variable's name also makes it continuous); ``factors``: what a
-    limit's ratio may be instead of 1; ``more``: further rows.
+    limit's ratio may be instead of 1; ``more``: further rows; ``giving``: rows may be broken.
     """
     scale = np.array([(factors or {}).get(k, 1.0) if k else 1.0 for k in p.keys])
     rows = p.numerators - p.denominators * scale[:, None]
