@@ -51,7 +51,7 @@ class Counts:
     ``low`` and ``high``: the ends of the numbers ``names``, then of the ``amounts`` that are there or not; ``own``
     (amounts, names): which numbers an amount adds up. ``cost`` is minimised, ``ties`` after it; ``over``: whether
     ``cost`` is minus the reciprocal of the ratio that is minimised; ``under``: what ``cost`` is divided by, where that
-    is decided too.
+    is decided too. ``settled``: whether of designs that are as good the first is wanted, not any.
     """
 
     question: Question
@@ -67,6 +67,7 @@ class Counts:
     sign: int
     over: bool
     under: Forms | None = None
+    settled: bool = True
 
     def value(self, u: Array, points: Points | slice = slice(None)) -> Array:
         """What is minimised (..., P), at designs of some of the points (n, ..., P)."""

@@ -362,7 +362,8 @@ def _searched(c: Counts, x: _Programs, reached: Array) -> tuple[Array, Array]:
     NaN where there is none that is as good as what is ``reached`` elsewhere.
     """
     rows, width = x.rows, x.rows.shape[2] - 1
-    aims = [*(x.form(f) for f in (c.cost, *c.ties)), *np.eye(width + 1)[:width]]
+    ties = [*(x.form(f) for f in c.ties), *np.eye(width + 1)[:width]]
+    aims = [x.form(c.cost), *(ties if c.settled else ())]
     under = [None if c.under is None else x.form(c.under), *(None for _ in aims[1:])]
     whole, equal = np.ones(width, dtype=bool), np.zeros(rows.shape[1], dtype=bool)
     found = mixed.solved(rows, equal, *x.ends, whole, aims, len(rows), reached, under)

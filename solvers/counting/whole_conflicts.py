@@ -27,7 +27,7 @@ from solvers.linear.points import lp
 from solvers.many_points.best_of import SURE
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, by_set
-from solvers.mechanisms.why import Why
+from solvers.mechanisms.why import Why, each_once
 from solvers.outcome import INFEASIBLE, OPTIMAL
 
 WHOLE_ROUNDING = 1e-9
@@ -46,14 +46,17 @@ def why(c: Counts, reach: float) -> Why:
     known = _Known(c, names, sets.listed(c), sets.numbers(c, [x.form for x in c.limits]))
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-        asked = c.at(some)
+        found = dict[str, Array]()
+        for name, asked, first, which in each_once(divided.at(question, some), some.size, conflict):
+            c_here = counts.counts(replace(asked, reach=wider.STEPS[-1]), first.size)
+            others = np.array([n != name for n in names])
+            there = known.met(some[first], others) != CANNOT_HOLD
 
-        def factor(which: int) -> Array:
-            others = np.array([n != keys[which].name for n in names])
-            there = known.met(some, others) != CANNOT_HOLD
-            return np.where(there, _least_factor_by_search(asked, reach, there, which), np.inf)
+            def factor(k: int, c_here: Counts = c_here, there: Bools = there) -> Array:
+                return np.where(there, _least_factor_by_search(c_here, reach, there, k), np.inf)
 
-        return conflicts.feasible_values(divided.at(question, some), keys, conflict, factor)
+            found[name] = conflicts.feasible_values(asked, keys, [name], factor)[name][which]
+        return found
 
     at = partial(divided.at, question)
     return Why(names, by_set(known.met), values, at, always=question.model.always)
@@ -71,7 +74,9 @@ def _least_factor_by_search(every: Counts, nearest: float, asked: Bools, which: 
             break
         with suppress(NotLeast, Differ):
             near = every.at(left).reaching(reach)
-            c, only = counts.aimed(near, which), [x for x in (near.limits[which],) if x.only]
+            only = [x for x in (near.limits[which],) if x.only]
+            # what counts the things that are there is as little at every design of a set
+            c = replace(counts.aimed(near, which), settled=not only)
             for there, all_sets in sets.eased(near, only) if only else [(sets.listed(c), True)]:
                 now = _least_factor(c, sets.best(c, there))
                 found[left] = np.where(

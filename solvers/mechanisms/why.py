@@ -364,10 +364,11 @@ def apart_but_for(question: Question, key: RowKey) -> tuple[Question, Indices, I
     """
     held = [x for x in question.limits if x.name == key.name]
     ends = [{"max": x.maximum, "min": x.minimum}.get(key.side) for x in held]
-    several: list[Any] = [end for end in ends if isinstance(end, Many)]
+    several: list[Any] = [end for end in ends if isinstance(end, Many | np.ndarray)]
     if not several or any(d.name == key.name for d in question.decide):
         return None
-    loose = with_limit(question, key, Many(np.ones_like(several[0].values)))
+    ones = np.ones_like(plain(several[0]))
+    loose = with_limit(question, key, Many(ones) if isinstance(several[0], Many) else ones)
     return loose, *divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})
 
 
@@ -381,3 +382,18 @@ def apart_but_for_bound(question: Question, name: str) -> tuple[RowKey, Question
     ]
     found = apart_but_for(question, ends[0]) if len(ends) == 1 and name != HALVINGS.name else None
     return None if found is None else (ends[0], *found)
+
+
+def each_once(
+    question: Question, count: int, names: Sequence[str]
+) -> Iterator[tuple[str, Question, Indices, Indices]]:
+    """Go through limits whose feasible values are wanted at so many points: how they are asked, once for each value.
+
+    The name, the question, the places of the points that are asked, and which of these each point is like.
+    """
+    for name in names:
+        found = apart_but_for_bound(question, name)
+        if found is None:
+            yield name, question, np.arange(count), np.arange(count)
+        else:
+            yield name, divided.at(found[1], found[2]), found[2], found[3]
