@@ -84,11 +84,21 @@ def moves(e: Enclosure) -> tuple[Array, Array]:
 
     Both arrays have the shape (rows, variables, boxes).
     """
+    corners = _at_corners(e.slope_low, e.slope_high, e.width)
+    return reduce(np.minimum, corners), reduce(np.maximum, corners)
+
+
+def falls(slope_low: Array, slope_high: Array, width: Array) -> Array:
+    """Return how far a logarithm may fall along each variable from the centre, by its slopes."""
+    return reduce(np.minimum, _at_corners(slope_low, slope_high, width))
+
+
+def _at_corners(slope_low: Array, slope_high: Array, width: Array) -> list[Array]:
     with np.errstate(invalid="ignore"):
-        corners = [s * w for s in (e.slope_low, e.slope_high) for w in e.width]
+        corners = [s * w for s in (slope_low, slope_high) for w in width]
         if np.isnan(sum(c.sum() for c in corners)):
             corners = [np.where(np.isnan(c), 0.0, c) for c in corners]
-    return reduce(np.minimum, corners), reduce(np.maximum, corners)
+    return corners
 
 
 def with_mean_value_form(e: Enclosure) -> Enclosure:

@@ -47,9 +47,11 @@ def feasible_values(question: Question, count: int, name: str, least: Least) -> 
     return found
 
 
-def least_by_intervals(question: Question, count: int) -> tuple[Codes, Array]:
-    """Minimise the objective at N points by a short search over intervals (see ``feasible_values``)."""
-    found = search.minimise(question, boxes.spaces(question, count), methods.SHORT_SEARCH)
+def least_by_intervals(
+    question: Question, count: int, most: int = methods.SHORT_SEARCH
+) -> tuple[Codes, Array]:
+    """Minimise the objective at N points by a search over at most so many intervals (see ``feasible_values``)."""
+    found = search.minimise(question, boxes.spaces(question, count), most)
     value, met = np.full(count, np.nan), np.flatnonzero(found.status == OPTIMAL)
     if met.size:
         value[met] = at_designs(divided.at(question, met), found.x[met])

@@ -22,6 +22,7 @@ from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import boxes, designs
 from solvers.boxes import Space
+from solvers.nonlinear.weighted_limits import certainly_conflict, with_limits_weighed
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.patterns import Rows, joined, keep_least, ranks
 from solvers.sampling import descent
@@ -226,20 +227,19 @@ def _examined(s: _Search, now: Boxes) -> Boxes:
     if not now.point.size:
         return now
     e = boxes.enclose(at(s.question, now.point), now.low, now.high)
-    margin = s.margin(now.point)
+    margin, met = s.margin(now.point), np.isfinite(s.value[now.point])
     possible = ~np.any(e.low[: len(e.keys)] > 1.0 + margin, axis=0)
-    cuts = np.tile(1.0 + margin, (len(e.low), 1))
-    key = now.key
+    possible &= met if met.all() else met | ~certainly_conflict(e, margin)
+    # of listed designs those that are as good are kept, which rows alone tell
+    rows = with_limits_weighed(e, margin) if s.wanted and not s.listed else e
+    cuts, key = np.tile(1.0 + margin, (len(rows.low), 1)), now.key
     if s.wanted:
         best = s.cutoff(now.point) if s.listed else s.value[now.point]
-        cuts[-1], key = best, np.fmax(key, e.low[-1])
-    low, high = enclosures.contract(e, now.low, now.high, cuts)
+        cuts[len(e.keys) :], key = best, np.fmax(key, rows.low[-1])
+    low, high = enclosures.contract(rows, now.low, now.high, cuts)
     # as long as there is no design the question is whether limits hold
-    met = np.isfinite(s.value[now.point])
-    now = Boxes(now.point, low, high, key, enclosures.steepness(e, met)).take(possible)
-    now = snapped(s.where, now)
-    middle = enclosures.centres(now.low, now.high)
-    tried = np.concatenate([middle, now.low, now.high])
+    now = snapped(s.where, Boxes(now.point, low, high, key, enclosures.steepness(e, met)).take(possible))
+    tried = np.concatenate([enclosures.centres(now.low, now.high), now.low, now.high])
     reached = _try(s, np.tile(now.point, 3), tried)
     if s.listed:
         # a single design is what it is, and none where it breaks a limit

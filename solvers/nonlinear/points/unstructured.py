@@ -26,7 +26,7 @@ from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import Offer
 from solvers.mechanisms import conflicts
 from solvers.mechanisms.along_bounds import along_bounds
-from solvers.mechanisms.why import Why
+from solvers.mechanisms.why import Why, each_once
 from solvers.nonlinear import feasibility, methods, search
 from solvers.nonlinear.methods import SHORT_SEARCH
 from solvers.outcome import INFEASIBLE, OPTIMAL
@@ -102,11 +102,12 @@ def why(question: Question, count: int) -> Why:
         return feasibility.anywhere(asked, boxes.spaces(asked, some.size))
 
     def values(some: Indices, conflict: Sequence[str]) -> Mapping[str, Array]:
-        asked = divided.at(question, some)
-        return {
-            name: least_values.feasible_values(asked, some.size, name, least_values.least_by_intervals)
-            for name in conflict
-        }
+        # as far as one question alone is searched, which is asked again where this ends early
+        least = partial(least_values.least_by_intervals, most=subsets.SUBSET_BOXES)
+        found = dict[str, Array]()
+        for name, asked, first, which in each_once(divided.at(question, some), some.size, conflict):
+            found[name] = least_values.feasible_values(asked, first.size, name, least)[which]
+        return found
 
     along = along_bounds(met, question, names, count)
     at, always = partial(divided.at, question), question.model.always
