@@ -134,8 +134,7 @@ def answered(answers: BlockAnswers, block: Block, question: Question, points: Po
     names = milp_conflicts.limit_names(p.question, p.keys)
     # that a number is whole may be a part of why there is no design
     if none.any() and all(any(k is not None and k.name == n for k in p.keys) for n in names):
-        loose = _branches(linear_conflicts.amounts_without_limits(p)) if p.amounts else made
-        good[none] = linear_conflicts.told(answers, question, loose, points, none)
+        good[none] = linear_conflicts.told(answers, question, _without_limits_of_amounts, points, none)
     return good
 
 
@@ -148,6 +147,11 @@ def _searched_to_rows(p: Program) -> Program:
     # what rows hold is not at an end twice as far
     far = p.boxed & np.isfinite(implied) & (implied > p.high)
     return replace(p, high=np.where(far, 2.0 * implied, p.high))
+
+
+def _without_limits_of_amounts(question: Question) -> list[Program]:
+    p = _searched_to_rows(program(question))
+    return _branches(linear_conflicts.amounts_without_limits(p) if p.amounts else p)
 
 
 def _branches(p: Program) -> list[Program]:

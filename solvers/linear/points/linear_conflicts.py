@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,13 +31,15 @@ from solvers.linear.points.lp import Rows, along, to_user
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.why import Why
+from solvers.mechanisms.why import Why, each_once
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 MOST_PICKS = 64
 """Ways to pick from lists up to which each is looked at by itself to prove that none meets the limits."""
 FARTHEST_PICK = 1e6
 """Of the least value of a list above 0: how far the greatest may be for rows to tell them apart."""
+FAR_BEYOND = 100.0 * SLACK
+"""Of the size of limits: where every design misses some limit by so much it is not asked by how much more."""
 NEARER_THAN_SEARCH = 1e-7
 """Of an end that only a search has: what rows imply is nearer by more than this."""
 
@@ -45,11 +47,15 @@ NEARER_THAN_SEARCH = 1e-7
 def told(
     answers: BlockAnswers,
     question: Question,
-    made: Sequence[Program],
+    branches: Callable[[Question], Sequence[Program]],
     points: Points,
     mask: Bools,
 ) -> Bools:
-    """Prove that points have no design in any branch, and tell which limits are in conflict."""
+    """Prove that points have no design in any branch, and tell which limits are in conflict.
+
+    ``branches``: the programs of a question of many points, one of each branch.
+    """
+    made = branches(question)
     sure = np.ones(np.count_nonzero(mask), dtype=bool)
     for p in made:
         sure &= _least_violation_at_points(p, mask, len(made) > 1) > SLACK
@@ -66,13 +72,16 @@ def told(
             return np.where((ends == OPTIMAL).any(axis=0), conflicts.CAN_HOLD, failed).astype(np.int8)
 
         def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
-            asked = np.isin(np.arange(len(mask)), now[some])
-            here = divided.at(question, asked)
+            found = dict[str, Array]()
+            for name, here, first, which in each_once(divided.at(question, now[some]), some.size, conflict):
+                own = branches(here)
 
-            def factor(which: int) -> Array:
-                return np.asarray(np.min([_least_factor_at_points(p, which, asked) for p in made], axis=0))
+                def factor(k: int, own: Sequence[Program] = own, count: int = first.size) -> Array:
+                    every = np.ones(count, bool)
+                    return np.asarray(np.min([_least_factor_at_points(p, k, every) for p in own], axis=0))
 
-            return conflicts.feasible_values(here, made[0].keys, conflict, factor)
+                found[name] = conflicts.feasible_values(here, own[0].keys, [name], factor)[name][which]
+            return found
 
         return Why(
             names,
@@ -178,7 +187,8 @@ def _least_violation_at_points(p: Program, mask: Bools, turned: bool, least: Arr
     low = np.insert(n.low, n.low.shape[1], 0.0, axis=1)
     high = np.insert(along(p.endless, mask, 1), n.low.shape[1], least_misses.LARGEST_MISS, axis=1)
     cost = np.eye(rows.shape[2])[-2]
-    found = mixed.solved(rows, n.equal, low, high, np.append(p.integer, False), [cost], len(rows))
+    # how far beyond the slack no design comes is of no use, and a search for it may be long
+    found = mixed.solved(rows, n.equal, low, high, np.append(p.integer, False), [cost], len(rows), FAR_BEYOND)
     low = low if least is None else np.insert(along(least, mask, 1), n.low.shape[1], 0.0, axis=1)
     missed = weak_duality(rows, n.equal, low, high, cost, found.y) if found.bound is None else found.bound
     none = found.end == INFEASIBLE if least is None else np.zeros(len(rows), bool)
@@ -207,6 +217,7 @@ def _least_factor_at_points(p: Program, which: int, asked: Bools) -> Array:
         first = np.unique(forms.reshape(-1, forms.shape[-1]), axis=1, return_index=True)[1]
         n.high = np.where(~p.boxed | np.isin(np.arange(len(p.columns)), first), n.high, n.low)
     found = mixed.solved(n.rows, n.equal, n.low, n.high, p.integer, [n.cost], len(n.rows), under=[divisor])
+    low = n.low
     y, bound = n.divide(found.u, found.y, found.bound)
     n.keep(p.integer, found.u)
     value, _, closed = n.bounded(found.u, y, bound)
@@ -216,7 +227,7 @@ def _least_factor_at_points(p: Program, which: int, asked: Bools) -> Array:
     sure &= ~milp.at_searched_end(p, found.u, high).any(axis=1)
     left, none = np.flatnonzero(~sure), np.zeros(len(sure), bool)
     if left.size:
-        ends = _ends_beyond_search(p, stays, n.rows[left], n.low[left], high[left])
+        ends = _ends_beyond_search(p, stays, n.rows[left], low[left], high[left])
         none[left] = ends == INFEASIBLE
     ratio = to_user(value, fewer.sign, over=is_inverse(*n.ratio))
     if p.under is not None:

@@ -32,7 +32,7 @@ NODES_OF_A_POINT = 4
 """Nodes of a point that are solved in a round."""
 MOST_LINEAR_NODES = 1000
 """Nodes after which a point is left to another method."""
-MOST_NODE_NUMBERS, FEW_LINEAR_NODES = 2e6, 16
+MOST_NODE_NUMBERS, FEW_LINEAR_NODES = 1e7, 16
 """Numbers in the rows of all nodes of a point, and nodes, after which it is left, too: by itself it takes no longer."""
 NODE_WHOLE = 1e-9
 """So far from whole a number of a relaxation may be to count as whole."""
