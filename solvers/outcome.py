@@ -13,6 +13,8 @@ from results.telling.facts import NextBest
 ENUMERATION, BY_INTERVALS, BY_SCIP = "enumeration", "interval branch and bound", "SCIP"
 OF_SETS = "dse sets of things"
 """The solver of answers for which every design was tried."""
+NO_PROOF = "no proof of optimality: "
+"""What the word of a sampler begins with."""
 OPTIMAL, INFEASIBLE, FAILED = 0, 2, 3
 """How a program ended, of many that are solved together."""
 

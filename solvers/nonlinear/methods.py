@@ -14,7 +14,7 @@ from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes, designs, enumeration, judgement
 from solvers.designs import Grid
-from solvers.outcome import BY_INTERVALS, BY_SCIP, Outcome
+from solvers.outcome import BY_INTERVALS, BY_SCIP, NO_PROOF, Outcome
 
 FEW_FREE, SHORT_SEARCH = 3, 3000
 ENUMERATED_FIRST = 4_000_000
@@ -175,9 +175,18 @@ def best_tried(question: Question, tried: Sequence[Outcome]) -> Outcome:
     """Return the best design that methods found, with the best bound of them all that it does not disprove."""
     best = min((o for o in tried if o.x is not None), key=lambda o: question.sign * _reached(question, o))
     value = _reached(question, best)
-    bounds = [question.sign * o.bound for o in tried if o.bound is not None]
-    bounds = [b for b in bounds if not judgement.disproves(question, value, question.sign * b)]
-    return dataclasses.replace(best, bound=question.sign * max(bounds) if bounds else None)
+    bounds = [
+        (question.sign * o.bound, o)
+        for o in tried
+        if o.bound is not None and not judgement.disproves(question, value, o.bound)
+    ]
+    if not bounds:
+        return dataclasses.replace(best, bound=None)
+    bound, by = max(bounds, key=lambda one: one[0])
+    if by is best:
+        return best
+    text = f"{by.certificate}; its design is that of {best.certificate.removeprefix(NO_PROOF)}"
+    return dataclasses.replace(best, bound=question.sign * bound, certificate=text)
 
 
 def _reached(question: Question, found: Outcome) -> float:

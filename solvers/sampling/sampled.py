@@ -13,7 +13,7 @@ from results.solution import Alternative, Solution, Status
 from scenarios.question import Question, Search, combinations
 from scenarios.sizes import unit_in_question
 from solvers.judgement import relative_gap
-from solvers.outcome import Outcome
+from solvers.outcome import NO_PROOF, Outcome
 from solvers.sampling import sampler, studies
 from solvers.sampling.sampler import Found, Tried
 from solvers.sampling.trials import MOST_COMBINATIONS
@@ -40,7 +40,7 @@ def answer(
         # what intervals have proved, a certified method explains
         explained = compare or found.empty
         return nothing(question, found, certified(replace(question, search=None)) if explained else None)
-    text = f"no proof of optimality: {effort(question, found)}"
+    text = f"{NO_PROOF}{effort(question, found)}"
     if question.ties:
         text += f"; among designs as good any is handed out: a search by sampling does not look at {question.ties[0]}"
     left = best.design.question

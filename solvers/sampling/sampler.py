@@ -20,7 +20,8 @@ from formulations import evaluation
 from results.solution import Status
 from scenarios.question import ONE_OBJECTIVE, Question, Search
 from solvers import beyond, boxes
-from solvers.outcome import Outcome
+from solvers.judgement import as_proved
+from solvers.outcome import NO_PROOF, Outcome
 from solvers.sampling import descent
 from solvers.sampling.trials import MOST_TIGHTENED, WORST_GOAL, Design, Designs, Score, score
 
@@ -107,8 +108,11 @@ def solve(question: Question, *, trials: int = TRIALS, seed: int = 0) -> Outcome
         return Outcome(
             Status.ERROR, solver=found.solver, message=f"no design that meets all limits in {effort}"
         )
-    text = f"no proof of optimality: {effort}"
-    return Outcome(Status.FEASIBLE, dict(best.design.x), _interval_bound(question), text, found.solver)
+    bound = _interval_bound(question)
+    text = f"{NO_PROOF}{effort}"
+    if bound is not None and as_proved(question, best.score.goals[0], bound) is Status.OPTIMAL:
+        text = f"bound of interval arithmetic over what limits leave of the box; {effort} found the design"
+    return Outcome(Status.FEASIBLE, dict(best.design.x), bound, text, found.solver)
 
 
 def by(asked: Search) -> str:

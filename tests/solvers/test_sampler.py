@@ -3,6 +3,7 @@
 import pytest
 from method_questions import fft, nbody
 
+import dse
 from results.solution import Status
 from scenarios.question import Decision
 from solvers.sampling import sampler
@@ -51,3 +52,22 @@ def test_nothing_found_is_an_error_and_no_proof() -> None:
     assert missed.status is Status.ERROR
     assert "in 1 trial of" in missed.message
     assert sampler.solve(question, trials=100, seed=0).status is Status.FEASIBLE
+
+
+def test_what_is_proved_for_a_sampled_design_names_its_proof() -> None:
+    """An optimum whose bound intervals prove was called optimal by "no proof of optimality"."""
+    found = dse.solve(
+        {
+            "model": "roofline",
+            "machine": "gtx-titan-choi2014",
+            "given": {"flops": 1e9, "intensity": 4},
+            "decide": {"x": {"min": 1, "max": 5}},
+            "define": {"goal": "x", "z": "maximum(x - 2, 2 - x)"},
+            "objective": {"minimize": "goal"},
+            "limits": {"z": {"max": 0}},
+        }
+    )
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(2, rel=1e-8)
+    assert "no proof" not in found.certificate
+    assert "bound of interval arithmetic" in found.certificate
