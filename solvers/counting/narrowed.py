@@ -79,7 +79,7 @@ def unbroken(every: Grid, asked: Asked) -> tuple[Indices]:
     """Designs that somewhere, with the loosest bounds, break no limit for certain."""
     kinds, left = np.unique(asked.which), listed(asked)
     x = every.mesh() if left is None else every.designs(left)
-    found = np.zeros(every.shape if left is None else left.shape, bool)
+    found = np.zeros(every.mesh_shape if left is None else left.shape, bool)
 
     def take(kinds: Points, mesh: Mesh) -> None:
         np.logical_or(found, _breaks_few(asked, kinds, mesh, 0), out=found)
@@ -105,7 +105,7 @@ def listed(asked: Asked) -> Indices | None:
         broken = [_surely_broken(ratio()) for key, ratio in first.rows(loose) if key in fixed]
     except Differ:
         broken = []
-    left = np.ones(every.shape, bool)
+    left = np.ones(every.mesh_shape, bool)
     for own in broken:
         left &= ~own
     return np.flatnonzero(left) if np.count_nonzero(left) <= every.size * SHARE_LISTED else None
@@ -123,7 +123,7 @@ def telling(every: Grid, asked: Asked, over: Mapping[str, Any] | None = None) ->
     A way is which limits are broken at which of the points that are alike in what is given. ``over``: what the
     equations run on in the place of the designs, with intervals, of which the lower ends of limits tell.
     """
-    ways, few = [], np.zeros(every.shape, bool)
+    ways, few = [], np.zeros(every.mesh_shape, bool)
 
     def take(kinds: Points, mesh: Mesh) -> None:
         np.logical_or(few, _breaks_few(asked, kinds, mesh, 1), out=few)
@@ -257,7 +257,7 @@ def _broken(every: Grid, asked: Asked, points: Points, mesh: Mesh) -> list[Any]:
     for some in np.split(points, range(step, points.size, step)):
         for key, ratio in mesh.rows(divided.at(asked.question, some)):
             own = ~(ratio() <= 1.0 + HOLDS)
-            many = own.sum(axis=0) if own.ndim > len(every.axes) else own * some.size
+            many = own.sum(axis=0) if own.ndim > mesh.axes else own * some.size
             found.setdefault(key, np.zeros(many.shape, np.min_scalar_type(points.size)))
             found[key] += many.astype(found[key].dtype)
     return sorted(found.values(), key=np.size)
@@ -278,5 +278,5 @@ def _first_of_each_way(broken: Sequence[Any], every: Grid) -> Indices:
             kinds, own = np.unique(number, return_inverse=True)
             number, numbers = own.reshape(number.shape), int(kinds.size)
     first = np.full(numbers, -1)
-    first[np.broadcast_to(number, every.shape).reshape(-1)[::-1]] = np.arange(every.size)[::-1]
+    first[np.broadcast_to(number, every.mesh_shape).reshape(-1)[::-1]] = np.arange(every.size)[::-1]
     return first[first >= 0]

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,10 +97,10 @@ def test_a_pipe_with_a_name_or_a_device_is_no_scenario(tmp_path: Path, name: str
     assert "the file cannot be read: it is no regular file" in refused(tmp_path / name)
 
 
-@pytest.mark.parametrize("way", ["cat {file} | dse check /dev/stdin", "dse check <(cat {file})"])
+@pytest.mark.parametrize("way", ["cat {file} | {dse} check /dev/stdin", "{dse} check <(cat {file})"])
 def test_what_a_shell_pipes_is_read(tmp_path: Path, way: str):
     file = write(tmp_path, HEAD + "bodies = 1e6\n")
-    words = ["bash", "-c", way.format(file=file)]
+    words = ["bash", "-c", way.format(file=file, dse=f"{sys.executable} -m dse")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     assert "no mistakes" in done.stdout
