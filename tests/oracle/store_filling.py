@@ -48,8 +48,10 @@ def _filled(path: Path, plan: Layout, arrays_of: Fill, most: int) -> tuple[int, 
 
 def start(code: str, plan: Layout, tmp_path: Path) -> subprocess.Popen[str]:
     """Run ``code`` in a process of its own that knows the layout as ``plan``."""
-    (tmp_path / "plan.pickle").write_bytes(pickle.dumps(plan))
-    pickled = str(tmp_path / "plan.pickle")
+    # another process may be reading what was written for it
+    written, pickled = tmp_path / "plan.written", str(tmp_path / "plan.pickle")
+    written.write_bytes(pickle.dumps(plan))
+    written.replace(pickled)
     head = f"import pickle, pathlib\nplan = pickle.loads(pathlib.Path({pickled!r}).read_bytes())\n"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", head + textwrap.dedent(code)]
