@@ -38,7 +38,7 @@ from solvers.outcome import ENUMERATION
 MOST_LISTED_DESIGNS = 4_000_000
 """Designs that are looked through for it: every value of every menu, whatever the user's bounds on them."""
 
-MOST_NAMED = 6
+MOST_LIMITS_NAMED = 6
 """Limits that a sentence names."""
 CLEAR_CHANGE = 1e-6
 """By how much of the objective a design has to be better where the slack of other limits buys a little, too."""
@@ -117,7 +117,8 @@ def _without_next_changes(solution: Solution, labels: Sequence[str], why: str) -
     """The solution with what it does not say of limits, and why."""
     return _noted(
         solution,
-        labels and f"where the answer next changes with {some_of(labels, MOST_NAMED)} is not known: {why}",
+        labels
+        and f"where the answer next changes with {some_of(labels, MOST_LIMITS_NAMED)} is not known: {why}",
     )
 
 
