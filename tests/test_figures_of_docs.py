@@ -43,13 +43,17 @@ def test_counts_of_grids_are_those_of_the_table() -> None:
     text = page("latency.md")
     rows = [r for r in measured("grids/rates.csv") if r["rate"]]
     goals = [r for r in rows if r["points"] == "1000" and r["goal"]]
-    assert f"All {len(goals)} questions of the table that have a goal reach it" in text
+    short = [r["scenario"] for r in goals if float(r["rate"]) < float(r["goal"])]
+    assert (
+        f"{len(goals) - len(short)} of the {len(goals)} questions of the table that have a goal reach it"
+        in text
+    )
+    assert all(f"`{name}` does not" in text for name in short)
     many = [r for r in rows if r["points"] == "40000"]
     geometric = [r for r in many if r["class"] == "GP"]
     assert f"At 40 000 points {len(many)} questions" in text
     assert f"all {len(geometric)} geometric programs" in text
     assert f"all {len(many) - len(geometric)} others 2 000" in text
-    assert all(float(r["rate"]) >= float(r["goal"]) for r in goals)
     assert all(float(r["rate"]) >= (20_000 if r in geometric else 2000) for r in many)
     small = [r for r in rows if r["points"] == "9"]
     kept = [r for r in small if float(r["rate"]) >= float(r["goal"])]
