@@ -23,6 +23,8 @@ from formulations.arithmetics.enclosures import Enclosure, falls
 
 MOST_LIMITS_WEIGHED = 3
 """Limits that get a weight on a box, one after the other."""
+MOST_WEIGHTS_TRIED = 64
+"""Limits times numbers: three kernels on shared processors have 30, the speed reducer 175."""
 LARGEST_WEIGHT = 1e3
 """Of a limit: with more, rounding and the slack of limits would count."""
 
@@ -65,7 +67,8 @@ class _Row:
 def with_limits_weighed(e: Enclosure, slack: Array) -> Enclosure:
     """Add a row behind what is minimised (the last one): a lower bound of it wherever limits hold.
 
-    ``slack``: by how much more than 1 limits may be, on each box. Where no limit helps it is the last row again.
+    ``slack``: by how much more than 1 limits may be, on each box. Where no limit helps it is the last row again, and
+    so it is of many limits on many numbers.
     """
     with np.errstate(all="ignore"):
         known, limits = _limits(e, slack)
@@ -103,7 +106,9 @@ def _limits(e: Enclosure, slack: Array) -> tuple[Bools, list[tuple[Bools, _Row]]
     slopes = np.isfinite(e.slope_low).all(axis=1) & np.isfinite(e.slope_high).all(axis=1)
     known = (e.low > 0.0) & (e.centre_low > 0.0) & np.isfinite(e.centre_low) & slopes
     limits = []
-    for k in range(len(e.keys)):
+    # of many limits on many numbers all weights take longer to try than the boxes that they save
+    few = len(e.keys) * e.slope_low.shape[1] <= MOST_WEIGHTS_TRIED
+    for k in range(len(e.keys)) if few else ():
         use = known[k] & (e.high[k] > 1.0)
         if use.any():
             centre = np.where(use, np.log(e.centre_low[k]) - np.log1p(slack), 0.0)
