@@ -39,9 +39,10 @@ from scenarios.sweep.grids import Grid
 from solvers.certain import answer, why_without_design
 from solvers.judgement import bound_of
 from solvers.many_points.blocks import Block
+from solvers.mechanisms.alike import apart_but_for_bound
 from solvers.mechanisms.conflicts import ONE
 from solvers.mechanisms.sensitivity import with_limit
-from solvers.mechanisms.why import apart_but_for_bound, over_choices
+from solvers.mechanisms.why import over_choices
 from solvers.patterns import groups
 
 Alone = Callable[[Question], Solution]

@@ -27,9 +27,10 @@ from solvers.counting.narrowed import LARGE_TABLE, Asked
 from solvers.designs import Table
 from solvers.explaining import hopeless, known_designs, least_values, settling, subsets, wider
 from solvers.linear.points import linear_conflicts
+from solvers.mechanisms.alike import apart_but_for_bound
 from solvers.mechanisms.along_bounds import along_bounds
 from solvers.mechanisms.conflicts import CAN_HOLD, NOT_KNOWN
-from solvers.mechanisms.why import Why, apart_but_for_bound
+from solvers.mechanisms.why import Why
 from solvers.nonlinear import feasibility
 
 BEYOND_LISTS = 2.0
@@ -90,10 +91,10 @@ def why(asked: Asked, own: Points) -> Why:
         }
 
     broken = _sets_by_lines(here, by_lines, names) if by_lines else _broken_sets(here, by_design[0], names)
-    known = known_designs.Known(names, broken, True, decided, search)
+    known = known_designs.Known(names, broken, True, decided, search, hopeless.entering(question, names))
     lost = hopeless.broken_by_all(question, names, len(own))
     met = hopeless.unless_broken(along_bounds(known.met, question, names, len(own)), lost)
-    return Why(names, met, values, partial(divided.at, question), always=question.model.always)
+    return Why(names, met, values, partial(divided.at, question), always=question.model.always, lost=lost)
 
 
 def _once(names: Sequence[str], asked: Asked) -> Iterator[tuple[list[str], Points, Points]]:

@@ -26,8 +26,9 @@ from solvers.linear.linear_program import weak_duality
 from solvers.linear.points import lp
 from solvers.many_points.best_of import SURE
 from solvers.mechanisms import conflicts
+from solvers.mechanisms.alike import each_once
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, NOT_KNOWN, by_set
-from solvers.mechanisms.why import Why, each_once
+from solvers.mechanisms.why import Why
 from solvers.outcome import INFEASIBLE, OPTIMAL
 
 WHOLE_ROUNDING = 1e-9

@@ -1,8 +1,8 @@
-"""Limits that nothing decided enters: every design breaks such a one, a conflict by itself, or holds it."""
+"""What is decided enters which limits: one that nothing enters is held or broken, a conflict by itself, by all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,20 @@ from formulations.tolerances import HOLDS
 from scenarios.question import Question
 from solvers import enumeration
 from solvers.mechanisms.conflicts import CANNOT_HOLD, Feasible
+from solvers.mechanisms.why import Entering, any_may
 
 
-def broken_by_all(question: Question, names: Sequence[str], count: int) -> Bools:
-    """Tell which limits (N, L) of N points are broken by every design there is: nothing that is decided enters them."""
+def broken_by_all(question: Question, names: Sequence[str], count: int, *, worlds: bool = False) -> Bools:
+    """Tell which limits (N, L) of N points are broken by every design there is: nothing that is decided enters them.
+
+    ``worlds``: the last dimension of the question's numbers is that of worlds, in each of which the limit is broken.
+    """
     found = np.zeros((count, len(names)), bool)
     for key, ratio in _ratios(question):
         if key.name in names and not isinstance(ratio, Later):
-            own = enumeration.full(ratio, (count, 1))[:, 0]
+            numbers = np.asarray(plain(ratio), float)
+            numbers = numbers.min(axis=-1).reshape(-1, 1) if worlds and numbers.ndim else numbers
+            own = enumeration.full(numbers, (count, 1))[:, 0]
             found[:, names.index(key.name)] |= np.isfinite(own) & (own > 1 + HOLDS)
     return found
 
@@ -40,12 +46,33 @@ def held_by_all(question: Question) -> frozenset[str]:
     return frozenset(name for name, holds in held.items() if holds)
 
 
-def _ratios(question: Question) -> Iterator[tuple[RowKey, Any]]:
-    """Go through the limits, each with its ratio: one that comes later where something that is decided enters it."""
+def entering(question: Question, names: Collection[str]) -> Entering:
+    """Return what tells which of the decided numbers enter limits. ``names``: the limits that a design may break."""
+    if question.model.black_box:
+        return any_may
+    found: dict[str, set[str]] = {}
+    for d in question.decide:
+        for key, ratio in _ratios(question, {d.name}):
+            found.setdefault(key.name, set()).update([d.name] if isinstance(ratio, Later) else [])
+
+    def enter(free: Collection[str], kept: Collection[str]) -> frozenset[str]:
+        # of a limit that is not told of anything may
+        every = (found.get(n, set(free)) for n in {*kept, *found.keys() - set(names)})
+        return frozenset(free).intersection(set().union(*every))
+
+    return enter
+
+
+def _ratios(question: Question, of: Collection[str] | None = None) -> Iterator[tuple[RowKey, Any]]:
+    """Go through the limits, each with its ratio: one that comes later where something that is decided enters it.
+
+    ``of``: of what is decided, what counts; None: all.
+    """
     if question.model.black_box:
         return
     # what follows from something decided comes later, and is not worked out
-    somewhere = {d.name: later(np.array(d.values[0] if d.values else 1.0)) for d in question.decide}
+    somewhere: dict[str, Any] = {d.name: np.array(d.values[0] if d.values else 1.0) for d in question.decide}
+    somewhere = {n: later(v) if of is None or n in of else v for n, v in somewhere.items()}
     with np.errstate(all="ignore"):
         at = evaluation.metrics(question, somewhere)
         yield from evaluation.ratios(question, somewhere, at).items()

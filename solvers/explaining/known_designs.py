@@ -21,7 +21,7 @@ from formulations.tolerances import HOLDS
 from solvers import enumeration
 from solvers.designs import Table
 from solvers.mechanisms.conflicts import CAN_HOLD, CANNOT_HOLD, by_set
-from solvers.mechanisms.why import Why
+from solvers.mechanisms.why import Entering, Why, any_may
 
 Search = Callable[[Points, Collection[str]], Any]
 """Whether limits can hold together without some of them, by name, at some points: MET, CONFLICT or UNKNOWN."""
@@ -32,7 +32,7 @@ class Known:
     """Designs of N points that are known, by the sets of limits that they break (``broken``, (N, designs)).
 
     ``complete``: there are no others as long as what the user says of decided quantities, ``decided``, is kept. What
-    they do not tell is searched for.
+    they do not tell is searched for. ``entering``: which of what is decided enters limits.
     """
 
     names: tuple[str, ...]
@@ -40,6 +40,7 @@ class Known:
     complete: bool
     decided: frozenset[str]
     search: Search
+    entering: Entering = any_may
 
     def met(self, some: Points, kept: Bools) -> Codes:
         """Tell whether the limits ``kept`` can hold together at some points; see ``conflicts.by_set``."""
@@ -48,7 +49,13 @@ class Known:
         codes = np.where(shown, CAN_HOLD, CANNOT_HOLD).astype(np.int8)
         free = {n for n, k in zip(self.names, kept, strict=True) if not k}
         left = np.flatnonzero(~shown)
-        if left.size and not (self.complete and free.isdisjoint(self.decided)):
+        beyond, kept_names = self.decided & free, set(self.names) - free
+        # other values of what does not enter limits make no other designs for these
+        fixed = [n for n in self.names if n in kept_names and not self.entering(beyond, {n})]
+        if left.size and fixed and self.complete:
+            bits = sum(1 << self.names.index(n) for n in fixed)
+            left = left[((self.broken[some[left]] & bits) == 0).any(axis=1)]
+        if left.size and (not self.complete or self.entering(beyond, kept_names)):
             codes[left] = self.search(some[left], free)
         return codes
 
@@ -60,6 +67,7 @@ def why_listed(
     ratios: Mapping[RowKey, Any],
     decided: frozenset[str] = frozenset(),
     search: Search = lambda points, _: np.full(points.size, CANNOT_HOLD),
+    entering: Entering = any_may,
 ) -> Why:
     """What tells why none of the designs of a table meets all limits, where these are all designs there are.
 
@@ -70,7 +78,7 @@ def why_listed(
     shape = (count, t.size)
     masks = broken(ratios, names, shape)
     masks = np.unique(masks)[None] if count == 1 else masks
-    known = Known(names, masks, True, decided, search)
+    known = Known(names, masks, True, decided, search, entering)
 
     def values(points: Points, wanted: Sequence[str]) -> Mapping[str, Any]:
         return {n: listed_value(t, at, ratios, n, shape)[points] for n in wanted}

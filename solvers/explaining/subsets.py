@@ -108,7 +108,8 @@ def why(question: Question) -> Why:
     values = of_each(partial(feasible_value, question, ended=ended))
     few = FEW_LIMITS if alone else FEW_SEARCHED
     of_ended = partial(frozenset[str], ended)
-    met = hopeless.unless_broken(by_set(known.met), hopeless.broken_by_all(question, names, 1))
+    lost = hopeless.broken_by_all(question, names, 1)
+    met = hopeless.unless_broken(by_set(known.met), lost)
     found = Why(
         names,
         met,
@@ -118,6 +119,7 @@ def why(question: Question) -> Why:
         of_every_set=told_of_every,
         ended=of_ended,
         always=question.model.always,
+        lost=lost,
     )
     # a set that has to be searched is asked for more than once
     return remembered(found)

@@ -91,12 +91,14 @@ def minimal_conflicts(
     within: Bools | None = None,
     met: Sequence[Bools] = (),
     few: int = FEW_LIMITS,
+    lost: Bools | None = None,
 ) -> Minimal:
     """Find the minimal sets of limits that cannot hold together, of many points at once.
 
     ``every``: all of them, else the smallest, of these the first in the order of the limits. ``within`` (points,
     names): limits that are known to conflict together (default: all, which is asked). ``met``: of some designs, which
-    limits (points, names) they meet; a design that meets none tells nothing.
+    limits (points, names) they meet; a design that meets none tells nothing. ``lost`` (points, names): limits known to
+    conflict by themselves.
 
     A limit without which there is a design is in every conflict; where these alone conflict there is no other. Else
     sets are asked by size, up to ``few`` limits; of more limits the smallest set alone is found (``smallest_sets``).
@@ -117,6 +119,8 @@ def minimal_conflicts(
         [],
     )
     open_ones, sizes = np.arange(points), range(names + 1)
+    if lost is not None and lost.any() and not (every and names <= few):
+        open_ones = _by_themselves(state, lost)
     if within is not None and not every:
         open_ones = _by_size(state, state.alone(open_ones), sizes[1:2], every=False)
         sizes = sizes[2:]
@@ -180,6 +184,19 @@ class _State:
         # what could not be told of smaller sets does not matter: they lack a needed limit
         self.every[points[clash]] = self.sure[points[clash]] = True
         return np.asarray(points[~clash])
+
+
+def _by_themselves(state: _State, lost: Bools) -> Indices:
+    """Settle points where a limit is ``lost`` by the first one that conflicts by itself, and return the others."""
+    some, alone = np.flatnonzero(lost.any(1)), np.eye(lost.shape[1], dtype=bool)
+    # where not even nothing can hold that is the smallest set
+    some = some[~state.conflict(some, np.zeros((some.size, len(alone)), bool))]
+    first = lost[some].argmax(1)
+    point, limit = np.nonzero(np.arange(len(alone)) < first[:, None])
+    clash = state.conflict(some[point], alone[limit])
+    np.minimum.at(first, point[clash], limit[clash])
+    state.add(some, alone[first])
+    return np.setdiff1d(np.arange(len(lost)), some)
 
 
 def _necessary_limits(state: _State, points: Indices) -> Bools:

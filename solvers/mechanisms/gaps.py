@@ -14,18 +14,22 @@ from dse.system.arrays import Array, Bools, Codes, Points
 from formulations.arithmetics.posynomial import NotPosynomial
 from scenarios.question import Question, with_asked_gaps
 from solvers.mechanisms.conflicts import CAN_HOLD, NOT_KNOWN
-from solvers.mechanisms.why import Why, in_columns
+from solvers.mechanisms.why import Entering, Why, any_may, in_columns
 from solvers.patterns import groups
 
 
 def with_gaps(
-    found: Why, question: Question, of_free: Callable[[Collection[str]], Why], nearest: Callable[[str], float]
+    found: Why,
+    question: Question,
+    of_free: Callable[[Collection[str]], Why],
+    nearest: Callable[[str], float],
+    entering: Entering = any_may,
 ) -> Why:
     """Return what tells why there is no design with the gaps of decided numbers as limits beside the others.
 
     ``found``: what tells it of the limits and bounds alone. ``of_free``: the same with numbers free of bounds and gaps;
     raises CannotTake, or NotPosynomial, where that is not told. ``nearest``: a value of such a number that would do:
-    infinite where none does, NaN where that is not known.
+    infinite where none does, NaN where that is not known. ``entering``: which of such numbers enter limits.
     """
     gaps = with_asked_gaps(question)
     if not gaps:
@@ -39,10 +43,12 @@ def with_gaps(
     def met(points: Points, kept: Bools) -> Codes:
         # what holds with all gaps holds without them
         codes = np.asarray(in_columns(found.met, names, found.names)(points, kept), np.int8)
-        open_ones = ~kept[:, [names.index(n) for n in gaps]] & (codes != CAN_HOLD)[:, None]
-        for some, freed in groups(open_ones):
-            free = frozenset(itertools.compress(gaps, freed))
-            if not free:
+        for which, kind in groups(kept):
+            some, held = which[codes[which] != CAN_HOLD], set(itertools.compress(names, kind))
+            free = frozenset(gaps).difference(held)
+            # what is allowed for a number that enters none of them is all the same
+            free = entering(free, held)
+            if not free or not some.size:
                 continue
             codes[some] = NOT_KNOWN
             with suppress(CannotTake, NotPosynomial):

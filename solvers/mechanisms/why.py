@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,11 +19,9 @@ import numpy as np
 from dse.system.arrays import Array, Bools, Codes, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
-from formulations.arithmetics.many import Many, plain
-from formulations.grids import divided
-from formulations.row_keys import RowKey
+from formulations.arithmetics.many import plain
 from scenarios.define import composed
-from scenarios.question import HALVINGS, Question
+from scenarios.question import Question
 from solvers import side_by_side
 from solvers.mechanisms.conflicts import (
     CAN_HOLD,
@@ -35,7 +33,6 @@ from solvers.mechanisms.conflicts import (
     Minimal,
     minimal_conflicts,
 )
-from solvers.mechanisms.sensitivity import with_limit
 from solvers.outcome import Conflicts
 from solvers.patterns import groups
 
@@ -43,6 +40,13 @@ ASKED = 2
 """Of a set: it has yet to be asked."""
 Values = Callable[[Indices, Sequence[str]], Mapping[str, Array]]
 """The feasible values for some limits at some points: infinite where none does, NaN where that is not known."""
+Entering = Callable[[Collection[str], Collection[str]], frozenset[str]]
+"""Which of some decided numbers enter some limits, both by name, or limits that nothing may break."""
+
+
+def any_may(free: Collection[str], _: Collection[str]) -> frozenset[str]:
+    """Any number may enter any limit: nothing is known of it (an ``Entering``)."""
+    return frozenset(free)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,8 @@ class Why:
     points. ``few``: limits up to which all minimal sets are named. ``whole``: names that stand for whole numbers alone;
     they are told only where the other limits can hold together. ``of_every_set``: whether the values are wanted of all
     limits in any set, not of the first set alone. ``ended``: limits for whose value the search ended early. ``always``:
-    names of what makes a design; they are in conflict only where no design meets all of these.
+    names of what makes a design; they are in conflict only where no design meets all of these. ``lost`` (N, L): limits
+    that no design holds whatever else gives, as far as they are known.
     """
 
     names: tuple[str, ...]
@@ -65,6 +70,7 @@ class Why:
     of_every_set: bool = False
     ended: Callable[[], frozenset[str]] = frozenset
     always: frozenset[str] = frozenset()
+    lost: Bools | None = None
 
 
 def of_each(value: Callable[[str], float | None]) -> Values:
@@ -163,7 +169,8 @@ def minimal_sets(why: Why, count: int, *, every: bool, refuted: bool = False) ->
 
     user = np.ones((count, int(np.count_nonzero(~always))), bool)
     known = user if refuted else None
-    found = minimal_conflicts(count, user.shape[1], within, every=every, within=known, few=why.few)
+    lost = None if why.lost is None else why.lost[:, ~always]
+    found = minimal_conflicts(count, user.shape[1], within, every=every, within=known, few=why.few, lost=lost)
     members = np.zeros((found.owner.size, always.size), bool)
     members[:, ~always] = found.members
     found = replace(found, members=members)
@@ -201,7 +208,8 @@ def _in_the_way(
 
 def _fewer(why: Why, names: tuple[str, ...]) -> Why:
     """The same about some of the limits, without the others."""
-    return replace(why, names=names, met=in_columns(why.met, names, why.names))
+    lost = None if why.lost is None else why.lost[:, [why.names.index(n) for n in names]]
+    return replace(why, names=names, met=in_columns(why.met, names, why.names), lost=lost)
 
 
 def in_columns(met: Feasible, names: Sequence[str], own: Sequence[str]) -> Feasible:
@@ -353,47 +361,3 @@ def _beside_list(listed: Array, values: Array) -> Array:
     with np.errstate(all="ignore"):
         apart = np.abs(np.log(values[:, None] / listed[None]))
         return np.asarray(np.exp(np.nan_to_num(apart, nan=np.inf).min(axis=1)))
-
-
-def apart_but_for(question: Question, key: RowKey) -> tuple[Question, Indices, Indices] | None:
-    """Merge points that differ only in one limit, whose least feasible value does not depend on its bound.
-
-    ``question``: of many points. It is handed back with that bound at 1, so that the value has the same bits in every
-    batch, with the first of each kind of points, and which kind each point is of. None where the bound is the same at
-    all points, or one on what is decided.
-    """
-    held = [x for x in question.limits if x.name == key.name]
-    ends = [{"max": x.maximum, "min": x.minimum}.get(key.side) for x in held]
-    several: list[Any] = [end for end in ends if isinstance(end, Many | np.ndarray)]
-    if not several or any(d.name == key.name for d in question.decide):
-        return None
-    ones = np.ones_like(plain(several[0]))
-    loose = with_limit(question, key, Many(ones) if isinstance(several[0], Many) else ones)
-    return loose, *divided.alike(loose, {str(i): v for i, v in enumerate(divided.numbers(loose))})
-
-
-def apart_but_for_bound(question: Question, name: str) -> tuple[RowKey, Question, Indices, Indices] | None:
-    """The same of a limit of one end, after its key; of two ends the value depends on both bounds."""
-    ends = [
-        RowKey(name, side)
-        for x in question.limits
-        for side, end in (("min", x.minimum), ("max", x.maximum))
-        if x.name == name and end is not None
-    ]
-    found = apart_but_for(question, ends[0]) if len(ends) == 1 and name != HALVINGS.name else None
-    return None if found is None else (ends[0], *found)
-
-
-def each_once(
-    question: Question, count: int, names: Sequence[str]
-) -> Iterator[tuple[str, Question, Indices, Indices]]:
-    """Go through limits whose feasible values are wanted at so many points: how they are asked, once for each value.
-
-    The name, the question, the places of the points that are asked, and which of these each point is like.
-    """
-    for name in names:
-        found = apart_but_for_bound(question, name)
-        if found is None:
-            yield name, question, np.arange(count), np.arange(count)
-        else:
-            yield name, divided.at(found[1], found[2]), found[2], found[3]

@@ -13,7 +13,7 @@ from scipy.stats import qmc
 import dse
 from results.solution import Status
 from solvers.robust.boxes import box_tree
-from solvers.robust.explaining import robust_conflicts
+from solvers.robust.explaining import sets_searched
 from solvers.robust.searches import scan
 
 SAMPLES = 16
@@ -391,13 +391,13 @@ def test_no_set_of_menus_is_searched_for_twice(monkeypatch: pytest.MonkeyPatch):
     look = box_tree.Tree.look
     monkeypatch.setattr(box_tree.Tree, "look", lambda *a: (looked.append(1), look(*a))[1])
     asked: list[Any] = []
-    search = robust_conflicts.of_some_limits
+    search = sets_searched.of_some_limits
 
     def seen(wanted: Any) -> Any:
         asked.append((wanted.kept, wanted.worlds.nominal.decide))
         return search(wanted)
 
-    monkeypatch.setattr(robust_conflicts, "of_some_limits", seen)
+    monkeypatch.setattr(sets_searched, "of_some_limits", seen)
     found = dse.solve(EXABOUNDS, depth="limits")
     assert found.status is Status.INFEASIBLE
     limits = ("own_performance", "own_mtbf")

@@ -34,8 +34,9 @@ from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.tree import LOOSE
 from solvers.judgement import bound_of
 from solvers.mechanisms import conflicts
+from solvers.mechanisms.alike import apart_but_for_bound
 from solvers.mechanisms.sensitivity import of_differences, off_zero, with_limit
-from solvers.mechanisms.why import Why, any_of, apart_but_for_bound, of_each
+from solvers.mechanisms.why import Why, any_of, of_each
 
 Allowed = Mapping[int, Array | None]
 Box = tuple[Array, Array, Allowed]

@@ -31,7 +31,8 @@ from solvers.linear.points.lp import Rows, along, to_user
 from solvers.many_points import blocks
 from solvers.many_points.block_answers import BlockAnswers
 from solvers.mechanisms import conflicts
-from solvers.mechanisms.why import Why, each_once
+from solvers.mechanisms.alike import each_once
+from solvers.mechanisms.why import Why
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 
 MOST_PICKS = 64

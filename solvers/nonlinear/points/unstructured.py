@@ -25,8 +25,9 @@ from solvers.many_points.block_answers import BlockAnswers
 from solvers.many_points.blocks import Block, ByGroup
 from solvers.many_points.offers import Offer
 from solvers.mechanisms import conflicts
+from solvers.mechanisms.alike import each_once
 from solvers.mechanisms.along_bounds import along_bounds
-from solvers.mechanisms.why import Why, each_once
+from solvers.mechanisms.why import Why
 from solvers.nonlinear import feasibility, methods, search
 from solvers.nonlinear.methods import SHORT_SEARCH
 from solvers.outcome import INFEASIBLE, OPTIMAL

@@ -215,7 +215,8 @@ class Tree:
         )
         alive &= (low <= high).all(1)
         # of a point that is left of a wide box the bound of that box says little
-        again = wide & ~self._wide(low, high)
+        again = wide & alive
+        again[again] = ~self._wide(low[again], high[again])
         for i in np.flatnonzero(alive & ~wide):
             alive[i] = self._may_hold(low[i], high[i], slack)
         now = Boxes(np.zeros(len(keys), np.intp), low, high, keys, found.steep).take(alive & ~again)

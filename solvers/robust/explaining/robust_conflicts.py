@@ -23,20 +23,22 @@ from formulations.uncertainty.measures import WORST
 from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.wanted import Chance, Effort, Wanted
 from formulations.uncertainty.worlds import Worlds, judged
-from results.solution import Status
 from scenarios.question import Question, freed
 from solvers import boxes, certain
-from solvers.explaining import known_designs
+from solvers.explaining import hopeless, known_designs
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts, gaps
+from solvers.mechanisms.alike import apart_but_for
 from solvers.mechanisms.sensitivity import with_limit
-from solvers.mechanisms.why import Why, apart_but_for, of_each, remembered
+from solvers.mechanisms.why import Why, of_each, remembered
+from solvers.robust.explaining import sets_searched
+from solvers.robust.explaining.beyond_bounds import Beyond
 from solvers.robust.explaining.robust_values import ends_of, feasible_value, gives_by_factor, nearest_value
+from solvers.robust.explaining.sets_searched import of_first_point
 from solvers.robust.masters import ends, failing, levels
 from solvers.robust.masters.master import EASED, Master
 from solvers.robust.searches import scan, worst
-from solvers.robust.searches.robust_ways import of_some_limits
 
 SETS_WORK = 3_000_000
 """Boxes times worlds that sets of limits are searched for in, all together: some fifteen seconds."""
@@ -67,12 +69,17 @@ def why(wanted: Wanted) -> Why:
         return math.nan if together else nearest_value(wanted, name, kept, unknown)
 
     found = of_free(())
-    told = gaps.with_gaps(found, worlds.nominal, of_free, nearest)
+    told = gaps.with_gaps(
+        found, worlds.nominal, of_free, nearest, hopeless.entering(worlds.nominal, found.names)
+    )
     if told is not found and not together:
         # each set that is searched is asked for more than once
         told = remembered(told)
+    lost = hopeless.broken_by_all(worlds.every, told.names, worlds.points, worlds=True)
     return replace(
         told,
+        met=hopeless.unless_broken(told.met, lost),
+        lost=lost,
         question=lambda points: worlds.with_caps(found.question(points)),
         ended=lambda: found.ended() | frozenset(unknown),
     )
@@ -106,14 +113,6 @@ def _why(wanted: Wanted) -> Why:
     asked = replace(wanted, worlds=worlds, measure=WORST)
     names, unknown, together = breakable_limits(worlds), set[str](), bool(divided.shape(worlds.every))
 
-    known = worst.Known(worlds, names)
-
-    def met(points: Points, rows: np.ndarray) -> Codes:
-        if together:
-            # asked point by point
-            return np.full(points.size, conflicts.NOT_KNOWN, np.int8)
-        return np.array([_met_by(asked, known, row) for row in rows], np.int8)
-
     def values(points: Points, wanted: Sequence[str]) -> Mapping[str, np.ndarray]:
         if together:
             return {n: np.full(points.size, np.nan) for n in wanted}
@@ -122,15 +121,12 @@ def _why(wanted: Wanted) -> Why:
         return of_each(lambda n: feasible_value(free, n, every, unknown))(points, wanted)
 
     few, ended = conflicts.FEW_SEARCHED, lambda: frozenset(unknown)
-    told = Why(names, met, values, lambda _: worlds.nominal, few, ended=ended)
+    told = Why(names, sets_searched.met(asked, names), values, lambda _: worlds.nominal, few, ended=ended)
     listed = _why_of_listed(asked, names, told)
     if listed is not None:
         return listed
     if together:
-        found = told if asked.chances else _by_programs(worlds, told)
-        if found is told:
-            raise CannotTake("what may fail, or has two ends, is explained point by point")
-        return found
+        return told if asked.chances else _by_programs(worlds, told)
     try:
         posed = robust.posed(worlds)
         if asked.chances and levels.takes(Master(posed, WORST), asked.chances):
@@ -138,30 +134,6 @@ def _why(wanted: Wanted) -> Why:
     except (NotPosynomial, CannotTake):
         pass
     return told
-
-
-def _met_by(asked: Wanted, known: worst.Known, row: np.ndarray) -> int:
-    """Whether some of the limits can hold together; of what is decided the others are bounds that do not count."""
-    if known.holds(row):
-        return conflicts.CAN_HOLD
-    named = frozenset(n for n, k in zip(known.names, row, strict=True) if k)
-    free, kept = frozenset(known.names) - named, named | asked.worlds.nominal.model.always
-
-    def beyond(question: Question) -> Question:
-        decide = (replace(d, minimum=None, maximum=None) if d.name in free else d for d in question.decide)
-        # limits that do not count may not have the structure that those have which do
-        return replace(
-            question, decide=tuple(decide), limits=tuple(x for x in question.limits if x.name not in free)
-        )
-
-    try:
-        found = of_some_limits(replace(asked, worlds=asked.worlds.changed(beyond), kept=kept))
-    except (NotPosynomial, CannotTake, OverflowError):
-        return conflicts.NOT_KNOWN
-    if found.status in (Status.OPTIMAL, Status.FEASIBLE):
-        known.learn({n: np.array([v]) for n, v in (found.x or {}).items()})
-        return conflicts.CAN_HOLD
-    return conflicts.CANNOT_HOLD if found.status is Status.INFEASIBLE else conflicts.NOT_KNOWN
 
 
 def why_together(asked: Posed, first: Question, chances: Sequence[Chance], solve: Solver = gp.solve) -> Why:
@@ -235,12 +207,12 @@ def _merged(asked: Posed, first: Question, key: RowKey, points: Points) -> tuple
     return own, which, np.ones(kinds.size)
 
 
-def _told(why: Why, searched: Why, but: Collection[str] = ()) -> Why:
-    """The same for one question, where a search tells the values that are not known, and those of ``but``."""
+def _told(why: Why, searched: Why) -> Why:
+    """The same for one question, where a search tells the values that are not known."""
 
     def values(points: Points, names: Sequence[str]) -> Mapping[str, np.ndarray]:
         found = dict(why.values(points, names))
-        rest = [n for n, v in found.items() if np.isnan(v).any() or n in but]
+        rest = [n for n, v in found.items() if np.isnan(v).any()]
         return {**found, **searched.values(points, rest)}
 
     return replace(why, values=values, ended=searched.ended)
@@ -264,14 +236,27 @@ def _why_of_listed(wanted: Wanted, names: tuple[str, ...], searched: Why) -> Why
     if found.beyond:
         return known_designs.why_listed(names, found.table, levels, found.ratios)
 
-    def search(points: Points, free: Collection[str]) -> Codes:
-        rows = np.tile([n not in free for n in names], (points.size, 1))
-        return np.array(searched.met(points, rows), np.int8)
-
     searched = _by_programs(worlds, searched)
     decided = frozenset(d.name for d in worlds.nominal.decide).intersection(names)
-    listed = known_designs.why_listed(names, found.table, levels, found.ratios, decided, search)
-    return _told(listed, searched, decided)
+    further = Beyond(worlds, names)
+
+    def search(points: Points, free: Collection[str]) -> Codes:
+        codes = np.where(
+            further.show(points, decided.intersection(free), free), conflicts.CAN_HOLD, conflicts.NOT_KNOWN
+        )
+        left = np.flatnonzero(codes == conflicts.NOT_KNOWN)
+        rows = np.tile([n not in free for n in names], (left.size, 1))
+        codes[left] = np.array(searched.met(points[left], rows), np.int8)
+        return codes.astype(np.int8)
+
+    own = hopeless.entering(worlds.nominal, names)
+    listed = known_designs.why_listed(names, found.table, levels, found.ratios, decided, search, own)
+
+    def values(points: Points, wanted: Sequence[str]) -> Mapping[str, np.ndarray]:
+        bounds = [n for n in wanted if n in decided]
+        return {**listed.values(points, wanted), **{n: further.value(points, n) for n in bounds}}
+
+    return _told(replace(listed, values=values), searched)
 
 
 def _by_programs(worlds: Worlds, searched: Why) -> Why:
@@ -282,24 +267,19 @@ def _by_programs(worlds: Worlds, searched: Why) -> Why:
             question, lambda v: Many(v.values.reshape(-1, 1)) if isinstance(v, Many) else v
         )
 
-    def first(question: Question) -> Question:
-        return divided.with_each_number(
-            question, lambda v: float(v.values.flat[0]) if isinstance(v, Many) else v
-        )
-
     if worlds.caps:
         return searched
     try:
         if divided.shape(worlds.every):
             rows = replace(worlds.changed(in_rows), near=None)
-            posed = robust.posed_at_points(rows, first(worlds.nominal))
+            posed = robust.posed_at_points(rows, of_first_point(worlds.nominal))
         else:
             posed = robust.posed(worlds)
         if not levels.takes(Master(posed, WORST), ()):
             return searched
     except (NotPosynomial, CannotTake):
         return searched
-    return _first(why_together(posed, first(worlds.nominal), ()), searched)
+    return _first(why_together(posed, of_first_point(worlds.nominal), ()), searched)
 
 
 def _first(programs: Why, searched: Why) -> Why:

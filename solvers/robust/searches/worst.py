@@ -16,7 +16,7 @@ from formulations.row_keys import RowKey
 from formulations.uncertainty.worlds import Worlds, differing, judged
 from scenarios.question import Decision
 from solvers import boxes, designs
-from solvers.designs import Table
+from solvers.designs import Grid, Table
 from solvers.explaining import known_designs
 from solvers.robust.searches import scan
 
@@ -51,6 +51,11 @@ def worst(worlds: Worlds) -> Worst:
     if not beyond:
         every = designs.widest(worlds.nominal)
     assert every is not None, "they are few"
+    return of_all(worlds, every, beyond=beyond)
+
+
+def of_all(worlds: Worlds, every: Grid, *, beyond: bool = False) -> Worst:
+    """Judge all of some designs at N points; see ``worst``."""
     parts, places = list[dict[RowKey, tuple[Array, Array]]](), np.arange(every.size)
     for some in scan.cut(worlds, places):
         x = scan.columns(every, every.at(some))
