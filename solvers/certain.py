@@ -26,7 +26,8 @@ from solvers.designs import Grid
 from solvers.explaining import explanation, wider
 from solvers.explaining.wider import Tried
 from solvers.geometric import cases, structured
-from solvers.geometric.programs import branch, relaxed_limits, ties
+from solvers.geometric.explaining import relaxed_limits
+from solvers.geometric.programs import branch, ties
 from solvers.mechanisms.why import Why, explained, first_of, remembered
 from solvers.nonlinear import methods
 from solvers.outcome import OF_SETS, Outcome

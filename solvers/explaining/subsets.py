@@ -31,7 +31,8 @@ from solvers.enumeration import ONE
 from solvers.explaining import hopeless, least_values, wider
 from solvers.explaining.known_designs import Known, broken, not_allowed, why_listed
 from solvers.geometric import cases
-from solvers.geometric.programs import branch, relaxed_limits
+from solvers.geometric.explaining import relaxed_limits
+from solvers.geometric.programs import branch
 from solvers.linear import milp_conflicts
 from solvers.linear.boxes import program_boxes
 from solvers.mechanisms.conflicts import (

@@ -24,11 +24,11 @@ from formulations.tolerances import TIE
 from results.solution import Status
 from results.variables import STATUS_CODES
 from solvers import side_by_side
+from solvers.geometric.explaining.geometric_conflicts import constant_product
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric_answers
 from solvers.geometric.points.geometric_answers import NO_DESIGN, PROOFS, Answers, Part, of_search
 from solvers.geometric.programs import branch, nudges, optima, ties
-from solvers.geometric.programs.geometric_conflicts import constant_product
 from solvers.geometric.programs.kinks import Place
 from solvers.mechanisms.conflicts import ONE
 from solvers.outcome import Outcome

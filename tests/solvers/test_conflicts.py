@@ -17,7 +17,8 @@ from dse.system.arrays import Bools, Indices
 from results.dataset import STATUS_CODES
 from results.solution import Status
 from results.variables import CONFLICTING
-from solvers.geometric.programs import relaxed_limits, tree
+from solvers.geometric.explaining import relaxed_limits
+from solvers.geometric.programs import tree
 from solvers.mechanisms import conflicts
 
 Family = list[frozenset[int]]

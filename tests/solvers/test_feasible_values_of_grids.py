@@ -27,10 +27,10 @@ from results.solution import Status
 from solvers import feasible_values
 from solvers.answer import answer
 from solvers.counting import tables, whole
+from solvers.geometric.explaining import relaxed_limits
 from solvers.geometric.kernel import gp
 from solvers.geometric.points import geometric
 from solvers.geometric.points.geometric_answers import answered
-from solvers.geometric.programs import relaxed_limits
 from solvers.linear.points import linear
 from solvers.nonlinear.points import unstructured
 from solvers.sampling import sampler

@@ -16,19 +16,10 @@ from solvers import anchors, boxes, choices, designs, enumeration, judgement
 from solvers.answer import answer
 from solvers.counting import tables
 from solvers.explaining import known_designs
+from solvers.geometric.explaining import geometric_conflicts
 from solvers.geometric.kernel import formulas, gp
 from solvers.geometric.points import best_cases, geometric_answers
-from solvers.geometric.programs import (
-    crossover,
-    geometric_conflicts,
-    newton,
-    nudges,
-    optima,
-    optimal_face,
-    ties,
-    tree,
-    unbounded,
-)
+from solvers.geometric.programs import crossover, newton, nudges, optima, optimal_face, ties, tree, unbounded
 from solvers.linear import linear_program, milp_conflicts
 from solvers.many_points import by_choice
 from solvers.mechanisms import conflicts, dual_ends, parts, sensitivity

@@ -16,6 +16,7 @@ import numpy as np
 from dse.system.arrays import Array, Bools, Indices, Integers
 from dse.system.records import dataclass
 from formulations.tolerances import BINDS, SLACK
+from solvers.geometric.explaining import geometric_conflicts
 from solvers.geometric.kernel import gp
 from solvers.geometric.neighbours.known import (
     AS_BINDING,
@@ -33,7 +34,7 @@ from solvers.geometric.neighbours.known import (
     PINNED_LOW,
     Known,
 )
-from solvers.geometric.programs import geometric_conflicts, optimal_face
+from solvers.geometric.programs import optimal_face
 from solvers.geometric.programs.optimal_face import Stages
 from solvers.patterns import groups
 

@@ -13,9 +13,9 @@ from formulations.grids.divided import take
 from formulations.problem import Kind
 from results.dataset import STATUS_CODES
 from results.solution import Status
+from solvers.geometric.explaining.geometric_conflicts import Oracle
 from solvers.geometric.points.geometric_answers import NO_DESIGN, PROOFS, Answers, of_search
 from solvers.geometric.programs import kinks
-from solvers.geometric.programs.geometric_conflicts import Oracle
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.judgement import ends_that_hold
 from solvers.many_points.block_answers import BlockAnswers

@@ -17,8 +17,8 @@ from results.solution import Status
 from results.variables import STATUS_CODES
 from scenarios.question import Question
 from solvers import designs
+from solvers.geometric.explaining.geometric_conflicts import Oracle, first_minimal
 from solvers.geometric.points.geometric_answers import CONFLICT, Answers, asked, judge_designs
-from solvers.geometric.programs.geometric_conflicts import Oracle, first_minimal
 from solvers.geometric.programs.optima import CASE_TIED
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.judgement import Judged

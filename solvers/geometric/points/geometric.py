@@ -25,6 +25,7 @@ from results.solution import Status
 from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
+from solvers.geometric.explaining import relaxed_limits
 from solvers.geometric.kernel import gp, put_in
 from solvers.geometric.neighbours import neighbour_proofs
 from solvers.geometric.neighbours.neighbour_proofs import Anchors, Found
@@ -36,7 +37,7 @@ from solvers.geometric.points.geometric_answers import (
     answered,
     elasticities,
 )
-from solvers.geometric.programs import relaxed_limits, ties
+from solvers.geometric.programs import ties
 from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.many_points import blocks, claims, effort
 from solvers.many_points.block_answers import BlockAnswers

@@ -29,11 +29,12 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS
 from results.solution import Status
 from results.variables import STATUS_CODES
+from solvers.geometric.explaining import geometric_conflicts
+from solvers.geometric.explaining.geometric_conflicts import Oracle, first_minimal
 from solvers.geometric.kernel import gp
-from solvers.geometric.programs import branch, geometric_conflicts, kinks, multipliers, optima, ties
+from solvers.geometric.programs import branch, kinks, multipliers, optima, ties
 from solvers.geometric.programs.branch import Reached, Searched
 from solvers.geometric.programs.crossover import doubtful
-from solvers.geometric.programs.geometric_conflicts import Oracle, first_minimal
 from solvers.geometric.programs.optima import STRAINED
 from solvers.geometric.programs.optimal_face import Solver, Stages
 from solvers.geometric.programs.polishing import UNCLEAR
@@ -68,6 +69,8 @@ SURELY_WORSE = 2e-6
 """Of the objective: what is worse by this is no part of the answer, whatever ties are granted."""
 NODES_BEFORE_PINNED = 400
 """Nodes of one question after which it is asked whether a limit leaves only the designs that attain it."""
+NODES_OF_STRAINED = 4 * NODES_BEFORE_PINNED
+"""Nodes of one question of which a limit is at the least value that it can have: more narrow no gap."""
 AGREES = 2e-8
 """In logs: the optimum of the tangent program, and the design that it is the tangent program of."""
 
@@ -227,8 +230,10 @@ def searched(
         r = branch.closely(c, reached=reached, reach=tied, most=most)
         if few < branch.MOST_NODES and r.status[0] == gp.FAILED:
             # the slack of a limit at the least value that it can have is worth more than any gap that closes
-            known_end = not np.isnan(r.y).any() and optima.is_pinned(batch, points, r.y, solve)
-            r = r if known_end else branch.closely(c, reached=reached, reach=tied)
+            tight = not np.isnan(r.y).any() and optima.is_strained(batch, points, r.y, solve)
+            if not (tight and optima.is_pinned(batch, points, r.y, solve, r.bound)):
+                most = NODES_OF_STRAINED if tight else branch.MOST_NODES
+                r = branch.closely(c, reached=reached, reach=tied, most=most)
         met = ~np.isnan(r.y[:, 0])
     else:
         r = branch.search(c, solve, value_only=not tied)
@@ -298,7 +303,7 @@ def settle(
     there = optima.settled(
         batch, best, found.y, solve, part.known,
         rule=part.rule, sharp=sharp, tied=tied, after=0 if ranged else None, strained=strained,
-        within=(found.low, found.high) if searched and tied else None,
+        within=(found.low, found.high) if searched and tied else None, bound=found.bound,
     )  # fmt: skip
     known, chosen, sure = there.known, there.chosen, there.crossed
     if own.allowed:
@@ -309,7 +314,7 @@ def settle(
     s.y[best], s.plain[best], bound = chosen.y, ~there.pinned, found.bound
     if known is not None:
         s.multipliers[best], bound = known.multipliers, bound if searched else known.bound
-    s.value[best] = np.where(there.pinned, chosen.first, bound)
+    s.value[best] = np.where(there.pinned, there.bound, bound)
     s.ranges[:, best], s.beyond[:, best] = (chosen.low, chosen.high), (chosen.least, chosen.most)
     s.tied[best], s.floors = chosen.sure, chosen.floors
     if known is not None and not (own.allowed or one):

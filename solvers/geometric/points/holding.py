@@ -11,9 +11,9 @@ from formulations.grids import batch, over_grid
 from formulations.grids.batch import Batch
 from formulations.grids.over_grid import Region
 from scenarios.sweep.grids import Grid
+from solvers.geometric.explaining import geometric_conflicts, relaxed_limits
+from solvers.geometric.explaining.geometric_conflicts import Oracle
 from solvers.geometric.points.geometric import solver
-from solvers.geometric.programs import geometric_conflicts, relaxed_limits
-from solvers.geometric.programs.geometric_conflicts import Oracle
 from solvers.many_points import blocks
 from solvers.many_points.blocks import Block
 from solvers.mechanisms.conflicts import NOT_KNOWN

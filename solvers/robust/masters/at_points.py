@@ -21,10 +21,10 @@ from formulations.uncertainty.robust import Posed
 from formulations.uncertainty.world_cuts import Point
 from results.solution import Status
 from results.variables import STATUS_CODES
+from solvers.geometric.explaining.geometric_conflicts import Oracle, limit_names
 from solvers.geometric.points import geometric_answers
 from solvers.geometric.points.geometric_answers import Answers, Part
 from solvers.geometric.programs import branch, ties
-from solvers.geometric.programs.geometric_conflicts import Oracle, limit_names
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.mechanisms import conflicts
 from solvers.robust.masters.master import Master, Round, grow, middle_design

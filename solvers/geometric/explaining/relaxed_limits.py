@@ -27,8 +27,9 @@ from formulations.problem import Problem, formulate
 from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers import side_by_side
+from solvers.geometric.explaining import geometric_conflicts
 from solvers.geometric.kernel import gp
-from solvers.geometric.programs import branch, geometric_conflicts
+from solvers.geometric.programs import branch
 from solvers.geometric.programs.nodes import allowed_ends
 from solvers.geometric.programs.optimal_face import Solver
 from solvers.geometric.programs.tree import LOOSE
