@@ -17,7 +17,7 @@ from results.telling.facts import NextBest
 from scenarios.question import Question, combinations
 from solvers import designs, judgement, side_by_side
 from solvers.mechanisms import parts
-from solvers.mechanisms.why import Why, explained, over_choices
+from solvers.mechanisms.why import Why, explained, over_choices, remembered
 from solvers.outcome import ENUMERATION
 
 __all__ = ["best_of", "categorical", "combinations"]
@@ -47,6 +47,7 @@ def best_of(
     choices bring (None where these are not known); with it, why there is no design is told of every such choice.
     """
     asked = list(combinations(question))
+    why = None if why is None else _once_each(why)
     answered = side_by_side.run([partial(brief, q) for _, q in asked])
     values, _ = parts.of_one(question, [(s.status, s.objective, s.bound) for s in answered])
     number = int(values.argmin())
@@ -85,6 +86,19 @@ def best_of(
         certificate=text,
         next_best=following,
     )
+
+
+def _once_each(why: Callable[[Question], Why]) -> Callable[[Question], Why]:
+    """The same, where a choice is asked by itself and beside all others: its sets are asked once."""
+    told: dict[int, Why] = {}
+
+    def one(question: Question) -> Why:
+        # the combinations stay as they are as long as this is asked
+        if id(question) not in told:
+            told[id(question)] = remembered(why(question))
+        return told[id(question)]
+
+    return one
 
 
 def _with_bound_of_all(question: Question, best: Solution, every: Sequence[Solution]) -> Solution:

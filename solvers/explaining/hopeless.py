@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -17,6 +19,9 @@ from scenarios.question import Question
 from solvers import enumeration
 from solvers.mechanisms.conflicts import CANNOT_HOLD, Feasible
 from solvers.mechanisms.why import Entering, any_may
+
+MOST_ENTRIES_TOGETHER = 4096
+"""Combinations of entries of lists for which a limit is looked at."""
 
 
 def broken_by_all(question: Question, names: Sequence[str], count: int, *, worlds: bool = False) -> Bools:
@@ -46,14 +51,30 @@ def held_by_all(question: Question) -> frozenset[str]:
     return frozenset(name for name, holds in held.items() if holds)
 
 
+def held_by_lists(question: Question, names: Collection[str]) -> frozenset[str]:
+    """Name limits that hold for all entries of the lists that enter them, if only lists do, none of which is given up.
+
+    ``names``: the limits that may be given up, bounds on decided numbers among them. They are part of no conflict.
+    """
+    lists = {d.name: d.values for d in question.decide if d.values is not None and d.name not in names}
+    held = set[str]()
+    for name, enter in _by_limit(question).items():
+        if enter and enter <= lists.keys() and math.prod(len(lists[n]) for n in enter) <= MOST_ENTRIES_TOGETHER:
+            every = np.array(list(itertools.product(*(lists[n] for n in enter))))
+            x: dict[str, Any] = {d.name: d.values[0] if d.values else 1.0 for d in question.decide}
+            x |= dict(zip(enter, every.T, strict=True))
+            with np.errstate(all="ignore"):
+                rows = evaluation.ratios(question, x, evaluation.metrics(question, x))
+            own = [np.asarray(plain(r)) for key, r in rows.items() if key.name == name]
+            held |= {name} if all((r <= 1 + HOLDS).all() for r in own) else set()
+    return frozenset(held)
+
+
 def entering(question: Question, names: Collection[str]) -> Entering:
     """Return what tells which of the decided numbers enter limits. ``names``: the limits that a design may break."""
     if question.model.black_box:
         return any_may
-    found: dict[str, set[str]] = {}
-    for d in question.decide:
-        for key, ratio in _ratios(question, {d.name}):
-            found.setdefault(key.name, set()).update([d.name] if isinstance(ratio, Later) else [])
+    found = _by_limit(question)
 
     def enter(free: Collection[str], kept: Collection[str]) -> frozenset[str]:
         # of a limit that is not told of anything may
@@ -61,6 +82,15 @@ def entering(question: Question, names: Collection[str]) -> Entering:
         return frozenset(free).intersection(set().union(*every))
 
     return enter
+
+
+def _by_limit(question: Question) -> dict[str, set[str]]:
+    """The decided numbers that enter each limit; empty of a black box."""
+    found: dict[str, set[str]] = {}
+    for d in question.decide:
+        for key, ratio in _ratios(question, {d.name}):
+            found.setdefault(key.name, set()).update([d.name] if isinstance(ratio, Later) else [])
+    return found
 
 
 def _ratios(question: Question, of: Collection[str] | None = None) -> Iterator[tuple[RowKey, Any]]:

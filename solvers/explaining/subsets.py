@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dse.models.model import ModelLimit
-from dse.system.arrays import Array, Codes
+from dse.system.arrays import Array, Codes, Points
 from formulations import evaluation
 from formulations.arithmetics.many import Differ, plain
 from formulations.arithmetics.posynomial import NotPosynomial
@@ -45,8 +45,12 @@ from solvers.mechanisms.conflicts import (
 )
 from solvers.mechanisms.why import Why, of_each, remembered
 from solvers.nonlinear import feasibility, interval, methods
+from solvers.nonlinear.search import FEASIBLE_BOXES
 from solvers.outcome import INFEASIBLE, OPTIMAL, Outcome
 
+SETS_LEFT_OPEN, FEWEST_BOXES = 4, 400
+"""Searches for a design that meets some limits after which, if they stay open, others are given fewer and fewer boxes,
+and how few at last."""
 MOST_DESIGNS_KEPT = 2_000_000
 SUBSET_BOXES = 20_000
 ENDS = {Status.FEASIBLE: CAN_HOLD, Status.INFEASIBLE: CANNOT_HOLD}
@@ -101,13 +105,17 @@ def why(question: Question) -> Why:
         return linear
     held = hopeless.held_by_all(question)
     names = tuple(n for n in names if n not in held)
+    held = hopeless.held_by_lists(question, names)
+    # of how many limits all sets are named goes by those that are asked for
+    fewer = len(held.intersection(names))
+    names = tuple(n for n in names if n not in held)
     known = _known_designs(question, names)
     alone = known.complete and known.decided.isdisjoint(names)
     # of a program the first set is told, as where its conflicts are searched for
     told_of_every = not (quick and is_linear(question))
     ended = set[str]()
     values = of_each(partial(feasible_value, question, ended=ended))
-    few = FEW_LIMITS if alone else FEW_SEARCHED
+    few = (FEW_LIMITS if alone else FEW_SEARCHED) - fewer
     of_ended = partial(frozenset[str], ended)
     lost = hopeless.broken_by_all(question, names, 1)
     met = hopeless.unless_broken(by_set(known.met), lost)
@@ -162,7 +170,17 @@ def _known_designs(question: Question, names: tuple[str, ...]) -> Known:
     listed = every if complete else designs.grid(without(question, own))
     none = np.zeros((1, 0), dtype=np.int64)
     decided = frozenset(d.name for d in question.decide if d.menu is None)
-    known = Known(names, none, complete, decided, lambda _, free: _others_feasibility(question, free, learn))
+    open_sets: list[Collection[str]] = []
+
+    def search(_: Points, free: Collection[str]) -> Codes:
+        # where many sets stay open others like them mostly do, too
+        most = max(FEASIBLE_BOXES // max(len(open_sets) - SETS_LEFT_OPEN, 1), FEWEST_BOXES)
+        told = _others_feasibility(question, free, learn, most)
+        if told[0] == NOT_KNOWN:
+            open_sets.append(free)
+        return told
+
+    known = Known(names, none, complete, decided, search, hopeless.entering(question, names))
 
     def learn(t: Table) -> None:
         _, ratios = enumeration.numbers(t, question, ONE)
@@ -180,8 +198,13 @@ def _known_designs(question: Question, names: tuple[str, ...]) -> Known:
     return known
 
 
-def _others_feasibility(question: Question, free: Collection[str], learn: Callable[[Table], None]) -> Codes:
-    """Whether the other limits of one question can hold together; ``learn``: what a design tells of other sets."""
+def _others_feasibility(
+    question: Question, free: Collection[str], learn: Callable[[Table], None], most: int
+) -> Codes:
+    """Whether the other limits of one question can hold together.
+
+    ``learn``: what a design tells of other sets. ``most``: boxes in which designs are searched for.
+    """
     relaxed = _dividing(without(question, free))
     if any(map(_leaves_nothing, relaxed.limits)):
         return np.array([CANNOT_HOLD], np.int8)
@@ -208,7 +231,7 @@ def _others_feasibility(question: Question, free: Collection[str], learn: Callab
         return np.array([known], np.int8)
     where = boxes.spaces(relaxed, 1)
     design = np.full(where.low.shape, np.nan)
-    told = feasibility.anywhere(relaxed, where, design)
+    told = feasibility.anywhere(relaxed, where, design, most)
     if told[0] == CAN_HOLD and not np.isnan(design).any():
         learn(Table(question, dict(zip(where.names, design.T, strict=True))))
     return np.array([_by_structure_alone(asked, problem)], np.int8) if last and told[0] == NOT_KNOWN else told

@@ -30,10 +30,12 @@ another, where limits are often met.
 """
 
 
-def feasible(question: Question, where: Space, designs: Array | None = None) -> Codes:
+def feasible(
+    question: Question, where: Space, designs: Array | None = None, most: int = FEASIBLE_BOXES
+) -> Codes:
     """Tell of N points whether a design meets all limits in their boxes: at once, or by a search (see ``minimise``).
 
-    ``designs`` (N, n): takes those that were found, in the order of the names of ``where``.
+    ``designs`` (N, n): takes those that were found, in the order of the names of ``where``. ``most``: boxes of a point.
     """
     question = replace(question, objectives=())
     codes = np.full(len(where.low), NOT_KNOWN, np.int8)
@@ -45,7 +47,7 @@ def feasible(question: Question, where: Space, designs: Array | None = None) -> 
             designs[there] = near
     left = np.flatnonzero(codes == NOT_KNOWN)
     if left.size:
-        found = minimise(at(question, left), where.at(left), FEASIBLE_BOXES, _by_entries(where.at(left)))
+        found = minimise(at(question, left), where.at(left), most, _by_entries(where.at(left)))
         effort.spend(float(found.work.sum()) * effort.BOX_SECONDS)
         if designs is not None:
             designs[left] = found.x
@@ -95,12 +97,14 @@ def at_once(question: Question, where: Space, designs: Array | None = None) -> C
     return codes
 
 
-def anywhere(question: Question, where: Space, designs: Array | None = None) -> Codes:
+def anywhere(
+    question: Question, where: Space, designs: Array | None = None, most: int = FEASIBLE_BOXES
+) -> Codes:
     """Tell of N points whether a design meets all limits; not known where only an end that a search has excludes it.
 
-    ``where``: their boxes, see ``boxes.spaces``; ``designs``: see ``feasible``.
+    ``where``: their boxes, see ``boxes.spaces``; ``designs``, ``most``: see ``feasible``.
     """
-    told = feasible(question, where, designs)
+    told = feasible(question, where, designs, most)
     out = np.flatnonzero(told == CANNOT_HOLD)
     if out.size:
         told[out[~nothing_beyond(at(question, out), out.size)]] = NOT_KNOWN
