@@ -59,7 +59,11 @@ def held_by_lists(question: Question, names: Collection[str]) -> frozenset[str]:
     lists = {d.name: d.values for d in question.decide if d.values is not None and d.name not in names}
     held = set[str]()
     for name, enter in _by_limit(question).items():
-        if enter and enter <= lists.keys() and math.prod(len(lists[n]) for n in enter) <= MOST_ENTRIES_TOGETHER:
+        if (
+            enter
+            and enter <= lists.keys()
+            and math.prod(len(lists[n]) for n in enter) <= MOST_ENTRIES_TOGETHER
+        ):
             every = np.array(list(itertools.product(*(lists[n] for n in enter))))
             x: dict[str, Any] = {d.name: d.values[0] if d.values else 1.0 for d in question.decide}
             x |= dict(zip(enter, every.T, strict=True))

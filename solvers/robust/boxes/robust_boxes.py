@@ -24,9 +24,12 @@ from solvers.robust.boxes import box_lines, first_order
 from solvers.robust.boxes.box_tree import Tree
 from solvers.robust.masters import ends
 from solvers.robust.masters.robust_geometric import Found
+from solvers.work import metrics
 
 WORK = 1_000_000
 """Boxes times worlds that are bounded: some five seconds."""
+FEW_METRICS = 14
+"""Numbers that are computed of a design where boxes take no longer than this."""
 SOLVER, SEARCH = "dse branch and bound over boxes", "dse local search over samples"
 UNTIED = "one of the equally good designs is reported"
 
@@ -38,10 +41,15 @@ def minimise(wanted: Wanted, work: int = WORK, known: Mapping[str, float] | None
     the box can hold the limits. ``known``: a design to begin with.
     Raises CannotTake where an equation is none for slopes.
     """
-    tree = Tree(wanted, work if wanted.effort is None else min(work, max(wanted.effort.left, 0)))
+    if wanted.effort is None:
+        tree = Tree(wanted, work)
+        tree.run(known)
+        return _found_in_tree(wanted, tree)
+    # a box of many equations takes so much longer
+    each = max(metrics(wanted.worlds.nominal) / FEW_METRICS, 1.0)
+    tree = Tree(wanted, min(work, max(int(wanted.effort.left / each), 0)))
     tree.run(known)
-    if wanted.effort is not None:
-        wanted.effort.left -= tree.done
+    wanted.effort.left -= int(tree.done * each)
     return _found_in_tree(wanted, tree)
 
 
