@@ -23,6 +23,7 @@ from formulations.canonical import Canonical
 from formulations.grids.divided import take
 from solvers.geometric.programs import branch
 from solvers.geometric.programs.optimal_face import Solver
+from solvers.geometric.programs.tree import ALIKE_NODES
 
 ATTAINED_GAP = 2e-7
 """In logs, of the goal: that of a search among designs that attain a limit."""
@@ -61,7 +62,8 @@ def bound(goal: Canonical, least: Canonical, y: Array, low: Array, high: Array, 
             for i in range(len(y))
         ]
     )
-    own = np.flatnonzero(np.isfinite(far))
+    # designs that are worse than the best by more were not kept
+    own = np.flatnonzero(np.isfinite(far) & (over <= ALIKE_NODES / 2))
     if own.size:
         c = take(goal, own)
         c = replace(
