@@ -218,6 +218,24 @@ def test_flops_are_those_of_the_tokens_that_are_served() -> None:
     assert few["energy_data"] == pytest.approx(10 * full["energy_data"], rel=1e-9)
 
 
+def test_weights_that_processors_hold_more_than_once_are_flops_of_the_model_once() -> None:
+    """Two heads of keys and values on eight processors: four copies of each take energy, and no credit for work."""
+    own = {"prompt": 500.0, "output": 100.0, "batch": 8.0, "kv_heads": 2.0, "tokens": 800.0}
+    one, shared = (at("h100-sxm-bf16", **own, tensor_parallel=t) for t in (1.0, 8.0))
+    h, v, layers, d = 4096, 128256, 32, 128
+    weights = h * d * (32 + 2 * 2) + h * h + 3 * h * 14336
+    rows = 500 + 100
+    keys = 500 * 501 / 2 + 100 * (500 + 50)
+    flops = 8 * (layers * (2 * rows * weights + 4 * keys * h) + 2 * 101 * v * h)
+    for found in (one, shared):
+        assert found["performance"] * found["time"] == pytest.approx(flops, rel=1e-12)
+        assert found["efficiency"] * found["energy"] == pytest.approx(flops, rel=1e-12)
+    again = 8 * layers * 2 * rows * h * 2 * d * (8 - 2)
+    per_flop = machines.get("h100-sxm-bf16").parameters["energy_per_flop"]
+    assert one["energy_flop"] == pytest.approx(flops * per_flop, rel=1e-12)
+    assert shared["energy_flop"] == pytest.approx((flops + again) * per_flop, rel=1e-12)
+
+
 PART = 'machine: machine "l4-bf16", as changed here, has no {}, which transformer_inference needs for {}'
 PARTS_OF_LINKS = {
     "network": (

@@ -8,7 +8,8 @@ is gated. Its weights are
     MLP            2 h f, or 3 h f where it is gated
     norms          2 h
 
-and the vocabulary of V words has V h for the words and V h more for the head, unless the two are tied.
+and the vocabulary of V words has V h for the words and V h more for the head, unless the two are tied. Before the head
+is one more norm, of h weights.
 
 Devices that share a layer, t of them, have a/t of its heads and f/t of its MLP each, so t divides a. Of the heads of
 keys and values a device has k/t where t divides k, and a copy of one of them where k divides t; k divides a. So a

@@ -34,9 +34,10 @@ one processor for a layer, the head and a message, that is
     E = D/(B O) C_flops + N (C_bytes + C_links) + n π1 T
     N = R T/(O TPOT),   T = D TPOT/(B R), or D/(λ O) where a rate of requests is given
 
-Flops are those of the tokens that are served. If fewer requests arrive than could be served, bytes
-and messages are counted as if replicas ran steps with full batches all the time. This is an estimate, not a
-bound: steps of smaller batches move fewer bytes each, but follow each other faster.
+Flops, and with them ``performance``, ``efficiency`` and ``utilisation_of_flops``, are those of the tokens that are
+served. If fewer requests arrive than could be served, bytes and messages are counted as if replicas ran steps with
+full batches all the time. This is an estimate, not a bound: steps of smaller batches move fewer bytes each, but follow
+each other faster.
 
 **Queue.** Requests arrive at random (Poisson) with the rate λ, and take any free place of any replica, each for
 O TPOT on average: M/M/c with the load ρ = λ O TPOT and its share u = ρ/c of the places. Erlang's probability to wait
@@ -113,7 +114,8 @@ def equations(g: Any) -> Mapping[str, Any]:
         return whole.times(d.layers), last, message.times(stages - 1.0)
 
     keys = (g.prompt + 1.0) / 2.0 if fused else g.prompt
-    layers, last, sent = parts(Step(1.0, g.prompt, keys, g.prompt))
+    reading = Step(1.0, g.prompt, keys, g.prompt)
+    layers, last, sent = parts(reading)
     prefill_time = layers.time + last.time + sent.time
     prefill_slot = (layers.time + stages * last.time + sent.time) / stages
     prompt = together([layers, last, sent])
@@ -126,8 +128,10 @@ def equations(g: Any) -> Mapping[str, Any]:
     service = output * token_time
     # what a replica does while it serves each of its places once
     cycle = together([prompt.times(batch), step.times(output)]).times(t)
+    generating = Step(batch, 1.0, context, context)
+    flops = batch * operators.model_flops(d, reading) + output * operators.model_flops(d, generating)
     return {
-        **_service_metrics(g, service, cycle, prefill_time),
+        **_service_metrics(g, service, cycle, flops * g.flop, prefill_time),
         **_memory_metrics(g, d),
         "parameters": d.parameters,
         "prefill_time": prefill_time,
@@ -153,8 +157,11 @@ def _checked(g: Any) -> dict[str, Any]:
     return {"checked": somewhere + inside * somewhere, "checked_range": somewhere * beyond}
 
 
-def _service_metrics(g: Any, service: Any, cycle: Cost, prefill_time: Any) -> dict[str, Any]:
-    """Return rates, energies and the queue; ``service``: how long a place is held, ``cycle``: what R = 1 does in it."""
+def _service_metrics(g: Any, service: Any, cycle: Cost, flops: Any, prefill_time: Any) -> dict[str, Any]:
+    """Return rates, energies and the queue.
+
+    ``service``: how long a place is held, ``cycle``: what R = 1 does in it, with so many ``flops`` of the model.
+    """
     devices = g.replicas * g.tensor_parallel * g.pipeline_parallel
     places = g.replicas * g.batch
     if hasattr(g, "request_rate"):
@@ -181,7 +188,7 @@ def _service_metrics(g: Any, service: Any, cycle: Cost, prefill_time: Any) -> di
     # each sequence has its flops, in whatever batch; a cycle is of g.batch sequences
     served = g.tokens / (g.batch * g.output)
     spent = [served * cycle.flop_energy, cycles * cycle.data_energy, cycles * cycle.link_energy]
-    beside, flops = spent[0] + spent[1] + spent[2], served * cycle.flops
+    beside, flops = spent[0] + spent[1] + spent[2], served * flops
     # apart from what is drawn all the time, which no range of designs then goes below
     power = per(beside, kept) + g.machine.constant_power
     found = totals(time, beside + constant, flops, devices * power)

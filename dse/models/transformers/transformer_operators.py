@@ -17,6 +17,10 @@ of a token, as heads that are fewer than processors are held more than once):
 Separate attention is three operators: m n a/t scores are written by the first, read and written by the softmax, read
 by the last; the first and the last each have half of the flops, read half of the caches and move m a d/t numbers.
 
+Flops of the model, which performance and utilisation are of, are those of all processors with each weight counted
+once: 2 m w1 + 4 m n a d for a layer with w1 weights in its matrices, and 2 b V h of the head. What processors compute
+more than once, as they hold the same keys and values, takes time and energy all the same.
+
 After all layers comes the head, one row for each sequence: b x V/t x h. A product of r rows, c columns and inner side
 i has 2 r c i flops and moves c i bw + r (c + i) ba bytes. An operator of W flops and Q bytes has the energies W εf
 and Q εm and takes the roofline's time, by Choi et al. 2014 (3), with a launch and the usable power Δπ where the
@@ -120,11 +124,17 @@ def head(d: Decoder, sequences: Any, tensor: Any, width: Widths, flop: Any) -> O
     return Operator("head", product_flops(sequences, words, d.hidden) * flop, data)
 
 
+def model_flops(d: Decoder, step: Step) -> Any:
+    """Return the flops of a step in all layers and the head, on all processors, with each weight counted once."""
+    core = 2.0 * product_flops(step.rows, step.keys, d.query_width)
+    words = product_flops(step.sequences, d.vocabulary, d.hidden)
+    return d.layers * (2.0 * step.rows * d.matrix_weights + core) + words
+
+
 class Cost(NamedTuple):
-    """Time (s), flops and energies (J) of operators on one processor: of flops, of bytes, of what links carry."""
+    """Time (s) and energies (J) of operators on one processor: of flops, of bytes, of what links carry."""
 
     time: Any
-    flops: Any
     flop_energy: Any
     data_energy: Any
     link_energy: Any
@@ -150,7 +160,7 @@ class Processor:
         self.energy_per_flop, self.energy_per_byte = m.energy_per_flop, m.energy_per_byte
         self.launch = getattr(m, "launch_time", None)
         self.usable = m.usable_power / g.throttle if hasattr(m, "usable_power") else None
-        self.no_flops, self.no_time = 0.0 * g.flop, 0.0 * g.flop * m.time_per_flop
+        self.no_time = 0.0 * g.flop * m.time_per_flop
         self.no_energy = 0.0 * g.flop * m.energy_per_flop
         self.link: Link | None = None
         self.energy_per_sent_byte: Any = 0.0
@@ -162,14 +172,14 @@ class Processor:
 
     def operator(self, o: Operator) -> Cost:
         """Return what an operator costs, without its all-reduce."""
-        flops = self.no_flops if o.flops is None else o.flops
-        spent, moved = flops * self.energy_per_flop, o.data * self.energy_per_byte
+        spent = self.no_energy if o.flops is None else o.flops * self.energy_per_flop
+        moved = o.data * self.energy_per_byte
         time = o.data * self.time_per_byte
         if o.flops is not None:
-            time = maximum(flops * self.time_per_flop, time)
+            time = maximum(o.flops * self.time_per_flop, time)
         if self.usable is not None:
             time = maximum(time, (spent + moved) / self.usable)
-        return Cost(time if self.launch is None else time + self.launch, flops, spent, moved, self.no_energy)
+        return Cost(time if self.launch is None else time + self.launch, spent, moved, self.no_energy)
 
     def reduced(self, amount: Any, tensor: Any) -> Cost:
         """Return what an all-reduce of an amount (bytes) costs one that takes part; nothing where none are linked."""
@@ -177,7 +187,7 @@ class Processor:
             return self._nothing()
         sent = 2.0 * shared(amount, tensor) * self.energy_per_sent_byte
         time = halving_all_reduce(amount, tensor, self.link)
-        return Cost(time, self.no_flops, self.no_energy, self.no_energy, sent)
+        return Cost(time, self.no_energy, self.no_energy, sent)
 
     def sent(self, amount: Any) -> Cost:
         """Return what a message of an amount (bytes) to the next stage costs."""
@@ -185,10 +195,10 @@ class Processor:
             return self._nothing()
         time = self.link.latency + amount * self.link.time_per_byte
         energy = amount * self.energy_per_sent_byte
-        return Cost(time, self.no_flops, self.no_energy, self.no_energy, energy)
+        return Cost(time, self.no_energy, self.no_energy, energy)
 
     def _nothing(self) -> Cost:
-        return Cost(self.no_time, self.no_flops, self.no_energy, self.no_energy, self.no_energy)
+        return Cost(self.no_time, self.no_energy, self.no_energy, self.no_energy)
 
     def run(self, operators: Iterable[Operator], tensor: Any) -> Cost:
         """Return what operators cost one after the other, with their all-reduces."""

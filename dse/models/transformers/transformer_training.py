@@ -56,9 +56,14 @@ nodes where n > nn, as then some stage and the next lie in different nodes. The 
 seven times, its own bytes 7/3 times and parameters once, with ZeRO 1/d of them. With ZeRO, gradients are summed at
 their owners and parameters gathered, each in A(d, …)/2, once a step (1), gradients for each micro batch (2), and
 parameters twice for each (3). With ``overlap`` an exchange of gradients, or of parameters for the backward pass, goes
-on during the backward pass of a stage's L/p layers, and one of parameters during the forward pass. What is left is
-max(X - pass, X p/L) of its time X: the last layer's part has nothing to hide behind. Nothing else overlaps: what a
-machine hides is part of its fitted constants.
+on during the backward pass of a stage's L/p layers, and one of parameters during the forward pass, of which a micro
+batch has
+
+    forward   L/p c_l c/(c + c_b + r)
+    backward  L/p c_l (c_b + r)/(c + c_b + r)
+
+What is left is max(X - pass, X p/L) of its time X: the last layer's part has nothing to hide behind. Nothing else
+overlaps: what a machine hides is part of its fitted constants.
 
 **Energy** is derived, not measured: a device draws π1 + Po all the time and Δπ more while it computes, in a step
 
