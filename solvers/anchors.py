@@ -27,7 +27,7 @@ from results.solution import Solution, Status
 from scenarios.better import larger
 from scenarios.question import Limit, Objective, Question
 from scenarios.sizes import unit_in_question
-from solvers.mechanisms.sensitivity import LEAST_SENSITIVITY
+from solvers.mechanisms.sensitivity import LEAST_SENSITIVITY, jumps_told
 
 PROVED = (Status.OPTIMAL, Status.EVALUATED)
 CANCELLED_RATES = 1e-6
@@ -223,5 +223,6 @@ def _rates_of_limits(solution: Solution, labels: Sequence[str]) -> Rates:
 def _rates_of_numbers(solution: Solution, names: Sequence[str]) -> Rates:
     """Those of given numbers, 0 of those that are not felt."""
     known = solution.parameters or any(s.elasticity is not None for s in solution.limits.values())
-    value = [solution.parameters.get(n, 0.0 if known else math.nan) for n in names]
+    jumps = jumps_told(solution.certificate)
+    value = [solution.parameters.get(n, 0.0 if known and n not in jumps else math.nan) for n in names]
     return Rates(np.array(value), np.array([n in solution.one_sided for n in names], bool))

@@ -64,7 +64,8 @@ def explained(problem: Problem, solution: Solution, found: Optimum, neighbours: 
     told = kinks.of_places(judged, found.places) if found.places else kinks.without_structure(judged)
     differences = "differences tell them where nothing has a kink and the limits that bind explain the slope"
     why = "no finite multipliers of its limits were found" if found.places else differences
-    return _noted(told.beside(solution, 0), not told.known[0] and f"sensitivities are not known: {why}")
+    unknown = "" if told.known[0] else f"sensitivities are not known: {why}"
+    return _noted(told.beside(solution, 0), unknown or told.note(0))
 
 
 def _noted(solution: Solution, note: object) -> Solution:

@@ -140,7 +140,7 @@ def _answers_at_level(
                 # what is as small as can be has one value
                 if low < high and v.name != asked.goal.name and not v.auxiliary
             },
-            certificate=text,
+            certificate="; ".join(t for t in (text, felt.note(k) if felt else "") if t),
             solver=SOLVER,
             seconds=seconds,
         )

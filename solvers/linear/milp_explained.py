@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.models.model import MACHINE_PREFIX
-from dse.system.arrays import Array, Bools
+from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
@@ -22,6 +22,8 @@ from formulations.row_keys import RowKey
 from scenarios.question import Question
 from solvers.linear import highs, milp, supports
 from solvers.linear.linear_program import ROUNDED_AWAY, Numbers, Result, left_of_rows
+from solvers.mechanisms import two_sides
+from solvers.mechanisms.two_sides import Sides
 
 RATE_ROUNDING = 1e-9
 LEAST_COLUMN = 1e-3
@@ -133,11 +135,12 @@ def _tight_at(p: Program, n: Numbers, u: Array) -> tuple[Bools, Bools, Bools]:
     return _active(p, n, u), at_low, at_high
 
 
-def parameters(p: Program, best: Result) -> dict[str, Rate]:
-    """Percent of the objective per percent of every machine parameter at the optimum of an LP.
+def parameters(p: Program, best: Result) -> tuple[dict[str, Rate], list[str]]:
+    """Percent of the objective per percent of every machine parameter at the optimum of an LP, and where there is none.
 
     From the Lagrangian; where more rows and ends hold than say where the optimum is, its multipliers may not be unique,
-    and the change to each side is a small program.
+    and the change to each side is a small program. There is no rate of the numbers, named apart, at which what is
+    minimised or a row that holds with equality jumps.
     """
     n = best.numbers
     if (
@@ -148,33 +151,64 @@ def parameters(p: Program, best: Result) -> dict[str, Rate]:
         or best.value <= 0
         or p.exact
     ):
-        return {}
-    question, found = p.question, {}
-    several = sum(map(np.count_nonzero, _tight_at(p, n, best.u))) > best.u.size - 1
+        return {}, []
+    question, found, jumps = p.question, {}, list[str]()
+    tight, at_low, at_high = _tight_at(p, n, best.u)
+    several = sum(map(np.count_nonzero, (tight, at_low, at_high))) > best.u.size - 1
     for name, value in question.given.items():
         if not name.startswith(MACHINE_PREFIX) or not isinstance(value, float) or value == 0:
             continue
-        ends = [
-            _moved(replace(question, given={**question.given, name: value * (1 + s * NUMBER_STEP)}), best)
-            for s in (1.0, -1.0)
-        ]
+        sides = _sides(p, name, value, best)
+        if sides is None:
+            continue
+        counts = np.append(True, tight[: len(best.multipliers)] | (best.multipliers != 0))
+        if (sides.leaps & counts).any() or sides.broken[1:].any():
+            jumps.append(name)
+            continue
+        if ((np.isnan(sides.behind) | np.isnan(sides.ahead)) & counts).any():
+            continue
+        ends = []
+        for s, side in ((1.0, sides.ahead), (-1.0, sides.behind)):
+            goal, *rows = np.where(counts, side, 0.0)
+            slope = goal + best.multipliers @ rows
+            if several:
+                give = np.append(rows, np.zeros(len(n.rows) - len(rows)))
+                moved = _one_sided_slope(p, best, -s * give)
+                slope = None if moved is None else goal + s * moved
+            ends.append(slope)
         if ends[0] is None or ends[1] is None:
             continue
-        goal, *rows = (ends[0] - ends[1]) / (2 * NUMBER_STEP)
-        more = less = goal + best.multipliers @ rows
-        if several:
-            give = np.append(rows, np.zeros(len(n.rows) - len(rows)))
-            slopes = [_one_sided_slope(p, best, -s * give) for s in (1.0, -1.0)]
-            if slopes[0] is None or slopes[1] is None:
-                continue
-            more, less = goal + slopes[0], goal - slopes[1]
-        more, less = _relative(p, best, more), _relative(p, best, less)
+        more, less = _relative(p, best, ends[0]), _relative(p, best, ends[1])
         apart = _differ(more, less)
         # of less and more of a number what betters the objective
-        rate = p.sign * ((max(less, 0.0) if max(less, 0.0) >= -min(more, 0.0) else more) if apart else more)
+        better = max(less, 0.0) if max(less, 0.0) >= -min(more, 0.0) else more
+        rate = p.sign * (better if apart else more)
         rate = 0.0 if abs(rate) < RATE_ROUNDING else rate
         found[name] = Rate(rate, one_sided=apart)
-    return found
+    return found, jumps
+
+
+def _sides(p: Program, name: str, value: float, best: Result) -> Sides | None:
+    """Slopes of what is minimised, and of each row, in one number's logarithm; None where others have other rows."""
+    assert best.u is not None, "only an optimum has a Lagrangian"
+
+    def at(factors: Array, _: Indices) -> Array:
+        given = p.question.given
+        found = [
+            _moved(replace(p.question, given={**given, name: value * f}), best) for f in factors.tolist()
+        ]
+        if any(one is None for one in found):
+            raise NotPosynomial("other rows")
+        return np.array(found)[:, None]
+
+    terms = np.vstack([linear_cost(*milp.objective(p), best.value), p.rows])
+    # what is left of large terms is rounding
+    scale = np.maximum(np.abs(terms) @ np.abs(best.u), LEAST_COLUMN)
+    try:
+        found = two_sides.sides(at, at(np.ones(1), np.arange(1))[0, 0], 1, NUMBER_STEP, scale)
+    except NotPosynomial:
+        return None
+    return Sides(found.behind[0], found.ahead[0], found.leaps[0], found.broken[0])
 
 
 def _moved(question: Question, best: Result) -> Array | None:

@@ -19,7 +19,7 @@ from results.solution import LimitState, Solution, Status
 from solvers import designs, judgement
 from solvers.linear import highs, least_misses, milp, milp_conflicts, milp_explained, milp_ties
 from solvers.linear.linear_program import ROUNDED_AWAY, End, Numbers, Result, no_worse
-from solvers.mechanisms.sensitivity import off_zero
+from solvers.mechanisms.sensitivity import jump_note, off_zero
 from solvers.outcome import Outcome
 
 SOLVER = "HiGHS"
@@ -254,10 +254,11 @@ def explained(p: Program, settled: Settled, solution: Solution, neighbours: bool
         solution = replace(solution, limits=limits)
         return judgement.changed(solution, _changes(p, best, rest, limits)) if neighbours else solution
     limits = with_rates(p, best, limits)
-    found = milp_explained.parameters(p, best) if neighbours else {}
+    found, jumps = milp_explained.parameters(p, best) if neighbours else ({}, [])
     one_sided = tuple(name for name, rate in found.items() if rate.one_sided)
     parameters = {name: rate.value for name, rate in found.items()}
-    return replace(solution, limits=limits, parameters=parameters, one_sided=one_sided)
+    text = "; ".join(t for t in (solution.certificate, jump_note(jumps)) if t)
+    return replace(solution, limits=limits, parameters=parameters, one_sided=one_sided, certificate=text)
 
 
 def with_rates(

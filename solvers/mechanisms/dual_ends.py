@@ -20,7 +20,7 @@ from formulations.row_keys import RowKey
 from solvers.geometric.kernel import gp
 from solvers.patterns import groups
 
-ACTIVE_WITHIN = 1e-7
+ACTIVE_WITHIN = 1e-6
 DEPENDENT_GRADIENTS = 1e-6
 """Gradients of binding limits whose combination is smaller than this are dependent."""
 LEFT_OF_SLOPE = 1e-7

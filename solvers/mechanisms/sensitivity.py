@@ -3,7 +3,8 @@
 Where the multipliers l are unique, moving a number moves the least log objective by the Lagrangian's slope in it; a
 limit's own slope is its multiplier. Where they are not, a small change one way is worth the least or the greatest slope
 over all of them (``solvers.mechanisms.dual_ends``): then the value for relaxing a limit, or for moving a number the way
-that betters the objective, is meant.
+that betters the objective, is meant. So it is where goal or rows have a kink in the number (``two_sides``): at a jump
+there is none.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dse.models.arithmetic import CannotTake
-from dse.system.arrays import Array, Bools
+from dse.system.arrays import Array, Bools, Indices
 from formulations import evaluation
 from formulations.arithmetics.many import Many, plain
 from formulations.arithmetics.posynomial import LEAST_DIVISOR
@@ -25,18 +26,19 @@ from formulations.row_keys import RowKey
 from scenarios.define import composed
 from scenarios.question import HALVINGS, Decision, Limit, Question
 from solvers.judgement import Judged, bound_of
-from solvers.mechanisms import dual_ends
+from solvers.mechanisms import dual_ends, two_sides
 from solvers.mechanisms.dual_ends import ONE_SIDED_ABOVE, Duals, Optima
+from solvers.mechanisms.two_sides import Sides
 
 _Holder = TypeVar("_Holder", Limit, Decision)
 DIFFERENCE_SHARE = 1e-4
-KINK = 1e-2
 ACTIVE_FROM = -1e-6
 """Logarithm of a limit's ratio from which it counts as binding where slopes are differences."""
 EXPLAINED = 1e-4
 """What multipliers may leave of the slope of the objective, as a part of it."""
 LEAST_SENSITIVITY = 1e-8
 """A number that is worth less is not felt."""
+JUMPS = "no sensitivity to the numbers at which the model jumps or one of its limits breaks: "
 DIFFERENCE_WIDTH = math.log1p(DIFFERENCE_SHARE) - math.log1p(-DIFFERENCE_SHARE)
 
 
@@ -121,47 +123,58 @@ def slopes(
     judged: Judged,
     y: Array,
     keys: tuple[RowKey, ...],
-    names: Sequence[str] | None = None,
-) -> Array:
+) -> Sides:
     """Slopes of the logarithms of goal and rows in the log of each given number, the design as it is.
 
     NaN of a number whose change the forms of a case do not take (the exponent of an unknown).
 
-    (numbers, N, m+1), by central differences: one evaluation of the model for all numbers and points. ``case``: what
-    holds the maxima that the model takes, where it takes any; ``y``: the design of its variables in logs (N, n);
-    ``names``: the numbers (default: all).
+    (numbers, N, m+1), by differences: one evaluation of the model for all numbers and points, and more where one has
+    a kink. ``case``: what holds the maxima that the model takes, where it takes any; ``y``: the design of its
+    variables in logs (N, n).
     """
-    names = numbers(judged.question) if names is None else names
-    question, size = judged.question, judged.gap.size
-    count = 2 * len(names)
+    names, size = numbers(judged.question), judged.gap.size
     if not names:
-        return np.zeros((0, size, len(keys) + 1))
-    ahead = (count, *(1 for _ in judged.shape))
-    given: dict[str, Any] = dict(question.given)
-    for i, name in enumerate(names):
-        factors = np.ones(ahead)
-        factors[2 * i], factors[2 * i + 1] = 1.0 + DIFFERENCE_SHARE, 1.0 - DIFFERENCE_SHARE
-        given[name] = given[name] * factors
-    asked = dataclasses.replace(question, given=given)
-    shape = (count, *judged.shape)
+        return two_sides.smooth(np.zeros((0, size, len(keys) + 1)))
     # of maxima, and of limits on differences, the rows are no ratios of the model's
     own = case is not None and (any(v.auxiliary for v in case.variables) or bool(of_differences(case, keys)))
-    if case is not None and own:
-        try:
-            rows = _logs_at(case, asked, y, judged.shape)
-        except CannotTake:
-            if len(names) == 1:
-                return np.full((1, size, len(keys) + 1), np.nan)
-            middle = len(names) // 2
-            halves = (names[:middle], names[middle:])
-            return np.concatenate([slopes(case, judged, y, keys, half) for half in halves])
-    else:
-        x = {n: np.broadcast_to(v, shape) for n, v in judged.x.items()}
-        goal, logs = _log_objective_and_ratios(asked, x, shape)
-        rows = [goal, *(logs[key] for key in keys)]
-    flat = np.stack([np.broadcast_to(row, shape).reshape(count, size) for row in rows], axis=-1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((flat[0::2] - flat[1::2]) / DIFFERENCE_WIDTH)
+
+    def at(factors: Array, which: Indices) -> Array:
+        shape = (which.size * factors.size, *judged.shape)
+        given: dict[str, Any] = dict(judged.question.given)
+        for i, k in enumerate(which):
+            each = np.ones((which.size, factors.size))
+            each[i] = factors
+            given[names[k]] = given[names[k]] * each.reshape(-1, *(1 for _ in judged.shape))
+        asked = dataclasses.replace(judged.question, given=given)
+        if case is not None and own:
+            try:
+                rows = _logs_at(case, asked, y, judged.shape)
+            except CannotTake:
+                if which.size == 1:
+                    return np.full((factors.size, 1, size, len(keys) + 1), np.nan)
+                halves = np.split(which, [which.size // 2])
+                return np.concatenate([at(factors, half) for half in halves], axis=1)
+        else:
+            x = {n: np.broadcast_to(v, shape) for n, v in judged.x.items()}
+            goal, logs = _log_objective_and_ratios(asked, x, shape)
+            rows = [goal, *(logs[key] for key in keys)]
+        each_row = [np.broadcast_to(row, shape).reshape(which.size, factors.size, size) for row in rows]
+        return np.stack(each_row, axis=-1).swapaxes(0, 1)
+
+    # at the numbers as they are nothing is moved, whatever the first of them is
+    now = at(np.ones(1), np.arange(1))[0, 0]
+    found = two_sides.sides(at, now, len(names), DIFFERENCE_SHARE)
+    # that one number divides another is left aside: next to those that do no number does
+    divisions = {limit.name for limit in judged.question.model.limits if limit.divides}
+    own_ones = [1 + k for k, key in enumerate(keys) if key.side == "model" and key.name in divisions]
+    for part, nothing in (
+        (found.behind, 0.0),
+        (found.ahead, 0.0),
+        (found.leaps, False),
+        (found.broken, False),
+    ):
+        part[..., own_ones] = nothing
+    return found
 
 
 def _logs_at(case: Problem, asked: Question, y: Array, shape: tuple[int, ...]) -> list[Array]:
@@ -180,19 +193,31 @@ def straight(d: Duals, slope: Array) -> Array:
     return np.asarray(slope[..., 0] + np.where(d.value > 0, slope[..., 1:] * d.value, 0.0).sum(-1))
 
 
-def both_ways(o: Optima, d: Duals, slope: Array) -> tuple[Array, Array]:
-    """Slopes of the least log objective in each given number, (numbers, N), where that falls and where it rises."""
+def both_ways(o: Optima, d: Duals, s: Sides) -> tuple[Array, Array]:
+    """Slopes of the least log objective in each given number, (numbers, N), where that falls and where it rises.
+
+    NaN of a number without slopes, and of one that is ``jumping``.
+    """
     # a number without slopes has none in the end, and must not stop the others
-    none = np.isnan(slope[..., 0])
-    slope = np.where(none[..., None], 0.0, slope)
-    falling = straight(d, slope)
-    rising = falling.copy()
+    none = ((np.isnan(s.behind) | np.isnan(s.ahead)) & _that_count(d)).any(-1) | jumping(d, s)
+    less, more = (np.where(none[..., None] | np.isnan(side), 0.0, side) for side in (s.behind, s.ahead))
+    falling, rising = straight(d, less), straight(d, more)
     for which, rows in dual_ends.patterns(o, np.flatnonzero(d.known & d.one_sided.any(1))):
-        costs = slope[:, which[:, None], 1 + rows].swapaxes(0, 1)
-        ends = dual_ends.extremes(o, which, rows, costs)
-        falling[:, which], rising[:, which] = (slope[:, which, 0] + end.T for end in ends)
+        for found, slope, end in ((falling, less, 0), (rising, more, 1)):
+            costs = slope[:, which[:, None], 1 + rows].swapaxes(0, 1)
+            found[:, which] = slope[:, which, 0] + dual_ends.extremes(o, which, rows, costs)[end].T
     falling[none] = rising[none] = np.nan
     return falling, rising
+
+
+def jumping(d: Duals, s: Sides) -> Bools:
+    """At which given numbers the goal or a row that counts jumps, or a limit breaks at once, (numbers, N)."""
+    return np.asarray((s.leaps & _that_count(d)).any(-1) | s.broken[..., 1:].any(-1))
+
+
+def _that_count(d: Duals) -> Bools:
+    """The goal, and the rows that may have multipliers, (N, m+1)."""
+    return np.concatenate([np.ones((len(d.value), 1), bool), (d.value > 0) | (d.most > 0)], axis=1)
 
 
 def felt(judged: Judged, falling: Array, rising: Array) -> tuple[Array, Bools]:
@@ -207,6 +232,17 @@ def felt(judged: Judged, falling: Array, rising: Array) -> tuple[Array, Bools]:
     return np.where(known, values, np.nan), known & (np.abs(rising - falling) > ONE_SIDED_ABOVE)
 
 
+def jump_note(names: Sequence[str]) -> str:
+    """Say in the certificate at which given numbers a model jumps; empty where at none."""
+    return f"{JUMPS}{', '.join(names)}" if names else ""
+
+
+def jumps_told(certificate: str) -> list[str]:
+    """Return the given numbers that a certificate names in ``jump_note``."""
+    told = [part for part in certificate.split("; ") if part.startswith(JUMPS)]
+    return [name for part in told for name in part.removeprefix(JUMPS).split(", ")]
+
+
 def numeric_duals(judged: Judged) -> tuple[Optima, Duals]:
     """Optima and multipliers where the arithmetic gave no structure: gradients of logarithms by central differences.
 
@@ -217,21 +253,26 @@ def numeric_duals(judged: Judged) -> tuple[Optima, Duals]:
     from scipy.optimize import nnls
 
     names, size = [d.name for d in judged.question.decide], judged.gap.size
-    count, eye = len(names), np.eye(len(names))
-    moved = 1.0 + DIFFERENCE_SHARE * np.concatenate([np.zeros((1, count)), eye, -eye])
-    point = {n: judged.full(judged.x[n]) * moved[:, [i]] for i, n in enumerate(names)}
-    goal, rows = _log_objective_and_ratios(judged.question, point, (2 * count + 1, size))
-    f = np.stack([goal, *rows.values()])
-    now, ahead, behind = f[:, :1], f[:, 1 : 1 + count], f[:, 1 + count :]
-    # of what is 0 or infinite all along there is no slope (NaN): its logarithm has no differences
-    with np.errstate(invalid="ignore"):
-        slope = (ahead - behind) / DIFFERENCE_WIDTH
-        # a limit on a step has no slope where it steps
-        kinked = (np.abs(ahead + behind - 2 * now) > KINK * DIFFERENCE_WIDTH).any(1)
-    counted = (f[:, 0] > ACTIVE_FROM) & np.isfinite(f).all(1)
+    count, keys = len(names), list[RowKey]()
+
+    def at(factors: Array, which: Indices) -> Array:
+        moved = np.ones((which.size, factors.size, count))
+        moved[np.arange(which.size), :, which] = factors
+        point = {n: judged.full(judged.x[n]) * moved[..., i].reshape(-1, 1) for i, n in enumerate(names)}
+        goal, rows = _log_objective_and_ratios(judged.question, point, (which.size * factors.size, size))
+        keys[:] = rows
+        f = np.stack([goal, *rows.values()])
+        return f.reshape(len(f), which.size, factors.size, size).transpose(2, 1, 0, 3)
+
+    f = at(np.ones(1), np.arange(1))[0, 0]
+    s = two_sides.sides(at, f, count, DIFFERENCE_SHARE)
+    slope = s.behind.swapaxes(0, 1)
+    # a limit on a step has no slope where it steps
+    kinked = (s.behind != s.ahead).any(0)
+    counted = (f > ACTIVE_FROM) & np.isfinite(f)
     counted[0] = True
     known = ~(counted & (kinked | ~np.isfinite(slope).all(1))).any(0)
-    value = np.zeros((size, len(rows)))
+    value = np.zeros((size, len(keys)))
     for i in map(int, np.flatnonzero(known)):
         own, aim = np.flatnonzero(counted[1:, i]), -slope[0, :, i]
         left = largest = np.abs(aim).max(initial=0.0)
@@ -239,10 +280,10 @@ def numeric_duals(judged: Judged) -> tuple[Optima, Duals]:
             value[i, own], left = nnls(slope[1 + own, :, i].T, aim)
         known[i] = left <= EXPLAINED * max(1.0, largest)
     # a point without multipliers has no limit that binds, nor does one count that has no slope beside it
-    now = np.where(known & np.isfinite(slope).all(1), f[:, 0], -np.inf).T
+    now = np.where(known & np.isfinite(slope).all(1), f, -np.inf).T
     gradients = np.moveaxis(slope, 2, 0)
     none = np.zeros((size, count), bool)
-    found = Optima(tuple(rows), now, gradients, none, none, value)
+    found = Optima(tuple(keys), now, gradients, none, none, value)
     return found, dual_ends.duals(found, proved=known)
 
 

@@ -17,7 +17,7 @@ from solvers import judgement
 from solvers.answer import answer
 from solvers.geometric.kernel import gp
 from solvers.geometric.programs import kinks
-from solvers.mechanisms import dual_ends, sensitivity
+from solvers.mechanisms import dual_ends, sensitivity, two_sides
 
 KEYS = tuple(RowKey(name, "max") for name in ("x", "y", "both"))
 ROWS = np.array([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [-1.0, -1.0]])
@@ -81,7 +81,7 @@ def test_a_number_in_two_limits_is_worth_more_one_way():
     o, d = _weighed([0.0, -1.0])
     # slopes of goal and rows in log t: the rows x and y move by 1 each
     slope = np.broadcast_to(np.array([0.0, 1.0, 1.0, 0.0]), (1, 2, 4))
-    falling, rising = sensitivity.both_ways(o, d, slope)
+    falling, rising = sensitivity.both_ways(o, d, two_sides.smooth(slope))
     assert falling[0] == pytest.approx([0.0, 2.0], abs=1e-6)
     assert rising[0] == pytest.approx([2.0, 2.0], abs=1e-6)
 
@@ -92,7 +92,8 @@ def test_two_limits_that_are_both_hardly_felt_are_worth_what_both_are():
     g = np.array([[[1.0, 1.0], [-s, 0.0], [0.0, -s], [-1.0, 0.0], [0.0, -1.0]]])
     keys, no = tuple(RowKey(f"m{k}", "max") for k in range(4)), np.zeros((1, 2), bool)
     o = dual_ends.Optima(keys, np.zeros((1, 5)), g, no, no, np.array([[0.0, 0.0, 1.0, 1.0]]))
-    falling, rising = sensitivity.both_ways(o, dual_ends.duals(o), np.array([[[0.0, 1.0, 1.0, 0.0, 0.0]]]))
+    slope = two_sides.smooth(np.array([[[0.0, 1.0, 1.0, 0.0, 0.0]]]))
+    falling, rising = sensitivity.both_ways(o, dual_ends.duals(o), slope)
     assert (falling[0, 0], rising[0, 0]) == pytest.approx((0.0, 2.0 / s), abs=1e-6)
 
 
@@ -106,7 +107,7 @@ def test_multipliers_that_move_apart_are_told_whatever_their_choices_together():
     assert d.known.all()
     assert (d.least, d.most) == (pytest.approx(0.0, abs=1e-9), pytest.approx(1.0))
     slope = (np.arange(41) % 4 == 1).astype(float)[None, None] * np.array([0.0] + [1.0] * 40)
-    assert sensitivity.both_ways(o, d, slope) == (pytest.approx(1.0), pytest.approx(1.0))
+    assert sensitivity.both_ways(o, d, two_sides.smooth(slope)) == (pytest.approx(1.0), pytest.approx(1.0))
 
 
 def test_only_the_multipliers_that_are_asked_for_are_told_apart():

@@ -79,5 +79,8 @@ def _put_optima(answers: BlockAnswers, points: Points, batch: Batch, a: Answers,
     answers.by_name("sensitivity", points, worth.numbers, good)
     apart = {n: np.where(np.isnan(v), -1, worth.numbers_apart[n]) for n, v in worth.numbers.items()}
     answers.by_name("sensitivity_one_sided", points, apart, good)
-    texts = [of_search(PROOFS[batch.problem.kind], int(n)) for n in a.nodes[good]]
+    texts = [
+        "; ".join(t for t in (of_search(PROOFS[batch.problem.kind], int(a.nodes[i])), worth.note(i)) if t)
+        for i in np.flatnonzero(good).tolist()
+    ]
     answers.each("certificate", points[good], texts)

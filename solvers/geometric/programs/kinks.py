@@ -59,14 +59,20 @@ class Sensitivities:
 
     ``limits`` and ``numbers``: by label or name, NaN where there is none (numbers only where they were asked for);
     ``limits_apart`` and ``numbers_apart``: where only the value for relaxing, or for moving a number the better way, is
-    meant. ``known``: at which optima they were found.
+    meant. ``jumps``: at which given numbers something jumps, or a limit breaks, so that there is no rate. ``known``: at
+    which optima they were found.
     """
 
     limits: Mapping[str, Array]
     limits_apart: Mapping[str, Bools]
     numbers: Mapping[str, Array]
     numbers_apart: Mapping[str, Bools]
+    jumps: Mapping[str, Bools]
     known: Bools
+
+    def note(self, i: int) -> str:
+        """What the certificate of point ``i`` says of numbers that have no rate."""
+        return sensitivity.jump_note([name for name, there in self.jumps.items() if there[i]])
 
     def beside(self, solution: Solution, i: int) -> Solution:
         """The answer of point ``i`` with its sensitivities."""
@@ -94,15 +100,11 @@ def weighed(judged: Judged, attained: Sequence[Attained], *, numbers: bool = Tru
     limits = dataclasses.replace(limits, value=limits.value * shares)
     if not numbers or not limits.known.any():
         return _sensitivities(judged, limits, None)
-    ends = np.array(
-        [
-            sensitivity.both_ways(a.optima, a.duals, sensitivity.slopes(a.case, judged, a.y, a.optima.keys))
-            for a in attained
-        ]
-    )
-    falling, rising = ends[:, 0].max(0), ends[:, 1].min(0)
-    falling[:, ~limits.known] = np.nan
-    return _sensitivities(judged, limits, sensitivity.felt(judged, falling, rising))
+    slopes = [sensitivity.slopes(a.case, judged, a.y, a.optima.keys) for a in attained]
+    pairs = list(zip(attained, slopes, strict=True))
+    ends = np.array([sensitivity.both_ways(a.optima, a.duals, s) for a, s in pairs])
+    jumps = np.any([sensitivity.jumping(a.duals, s) for a, s in pairs], axis=0)
+    return _sensitivities(judged, limits, (ends[:, 0].max(0), ends[:, 1].min(0), jumps))
 
 
 def without_structure(judged: Judged, *, numbers: bool = True) -> Sensitivities:
@@ -110,9 +112,8 @@ def without_structure(judged: Judged, *, numbers: bool = True) -> Sensitivities:
     o, d = sensitivity.numeric_duals(judged)
     if not numbers or not d.known.any():
         return _sensitivities(judged, d, None)
-    ends = sensitivity.both_ways(o, d, sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys))
-    falling, rising = (np.where(d.known, end, np.nan) for end in ends)
-    return _sensitivities(judged, d, sensitivity.felt(judged, falling, rising))
+    slopes = sensitivity.slopes(None, judged, np.zeros((1, 0)), d.keys)
+    return _sensitivities(judged, d, (*sensitivity.both_ways(o, d, slopes), sensitivity.jumping(d, slopes)))
 
 
 def attained(place: Place) -> Attained:
@@ -146,16 +147,18 @@ def at_rows(
     return o, dual_ends.duals(o, wanted, proved)
 
 
-def _sensitivities(judged: Judged, d: Duals, felt: tuple[Array, Bools] | None) -> Sensitivities:
+def _sensitivities(judged: Judged, d: Duals, ends: tuple[Array, Array, Bools] | None) -> Sensitivities:
+    """What limits are worth, and, given numbers: from slopes to both sides, and where they jump."""
     rates = sensitivity.elasticities(judged, d.keys, np.where(d.known[:, None], d.value, np.nan))
     told = {evaluation.label(key, judged.ratios): d.one_sided[:, k] & d.known for k, key in enumerate(d.keys)}
     # a limit that has no row says nothing either way
     apart = {label: told.get(label, np.zeros(judged.gap.size, bool)) for label in rates}
-    names = [] if felt is None else sensitivity.numbers(judged.question)
-    worth, one_way = felt or ((), ())
-    return Sensitivities(
-        rates, apart, dict(zip(names, worth, strict=True)), dict(zip(names, one_way, strict=True)), d.known
-    )
+    if ends is None:
+        return Sensitivities(rates, apart, {}, {}, {}, d.known)
+    names, (falling, rising, jumps) = sensitivity.numbers(judged.question), ends
+    felt = sensitivity.felt(judged, np.where(d.known, falling, np.nan), rising)
+    worth, one_way, there = (dict(zip(names, found, strict=True)) for found in (*felt, jumps & d.known))
+    return Sensitivities(rates, apart, worth, one_way, there, d.known)
 
 
 def _of_limits(d: Duals) -> Duals:
