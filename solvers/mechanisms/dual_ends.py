@@ -20,7 +20,8 @@ from formulations.row_keys import RowKey
 from solvers.geometric.kernel import gp
 from solvers.patterns import groups
 
-ACTIVE_WITHIN = 1e-6
+ACTIVE_WITHIN = 2e-7
+"""Twice the slack that searches leave in rows that two cases of a maximum share where these meet."""
 DEPENDENT_GRADIENTS = 1e-6
 """Gradients of binding limits whose combination is smaller than this are dependent."""
 LEFT_OF_SLOPE = 1e-7

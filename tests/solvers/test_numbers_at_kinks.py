@@ -159,3 +159,27 @@ def test_slopes_of_functions_in_closed_form():
     for still in (-np.inf, 2.0):
         found = _of(lambda x, still=still: still)
         assert not found.leaps.any()
+
+
+@pytest.mark.parametrize("factor", [1.2027644472944439, 1.202764447294444])
+def test_a_kink_is_seen_from_either_side_of_the_last_digit(factor: float):
+    """The intensity at which two parts of the time are as long; a search left a slack of 1.00000003e-7 there."""
+
+    def least(more: float) -> Solution:
+        machine = {"base": "gtx-titan-choi2014", "energy_per_byte": 267e-12 * factor * more}
+        return dse.solve(
+            {
+                "model": "roofline",
+                "machine": machine,
+                "given": {"flops": 1e15},
+                "decide": {"intensity": {"max": 1000}},
+                "objective": {"minimize": "intensity"},
+                "limits": {"efficiency": {"min": 1e10}},
+            }
+        )
+
+    found = least(1.0)
+    behind, ahead = slopes(found, least(1.0 - STEP), least(1.0 + STEP))
+    assert (behind, ahead) == pytest.approx((0.384, 1.0), abs=1e-3)
+    assert found.parameters["machine.energy_per_byte"] == pytest.approx(behind, abs=1e-3)
+    assert "machine.energy_per_byte" in found.one_sided
