@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 
 PARENT = "DSE_PARENT_PROCESS"
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """Names of glibc's mallopt."""
+KILL_WITH_PARENT = 1
+"""What Linux' prctl calls PR_SET_PDEATHSIG."""
 KEPT_MEMORY, LARGEST_KEPT = 32 << 20, 10 << 20
 """Bytes that stay with a process that frees them, and of the largest array that is among them: larger ones would add up
 to as much again as a chunk of a large grid takes."""
@@ -49,11 +53,23 @@ def environment(**more: str) -> dict[str, str]:
     }
 
 
-def end_with_parent(last: Callable[[], object] = lambda: None) -> None:
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def end_with_parent(last: Callable[[], object] = _nothing) -> None:
     """End this process, whatever it does then, when the one that started it has ended; ``last``: called before."""
     parent = int(os.environ.get(PARENT, "0"))
     if parent:
+        if last is _nothing:
+            _killed_with_parent()
         threading.Thread(target=_follow, args=(parent, last), daemon=True, name="follow-parent").start()
+
+
+def _killed_with_parent() -> None:
+    """Let Linux kill this process: a solver of others may never let a thread of Python look (SCIP does not)."""
+    with suppress(OSError, TypeError, AttributeError):
+        ctypes.CDLL(None).prctl(KILL_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0)
 
 
 def _follow(parent: int, last: Callable[[], object]) -> None:

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dse.system.processes import end_with_parent, environment
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.pyomo_models.log_data import LARGEST_LOG, LogProgram
@@ -29,6 +28,7 @@ from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes, judgement
+from solvers.others import pyomo_solvers
 from solvers.outcome import BY_SCIP, Outcome
 from solvers.sampling import descent
 
@@ -160,15 +160,13 @@ def believed(question: Question, found: Outcome, designs: Iterable[Mapping[str, 
 
 def _in_child(program: LogProgram, seconds: float) -> dict[str, Any]:
     """Solve in a child process; killed when it does not come back in time."""
-    # the child must find the same packages wherever the parent was started
-    path = os.pathsep.join(p or str(Path.cwd()) for p in sys.path)
     try:
         done = subprocess.run(
             [sys.executable, "-m", "solvers.nonlinear.scip"],
             input=pickle.dumps((program, seconds)),
             capture_output=True,
             timeout=CLOCK_SECONDS * seconds + GRACE,
-            env={**os.environ, "PYTHONPATH": path},
+            env=environment(),
             check=False,
         )
     except subprocess.TimeoutExpired:
@@ -201,7 +199,7 @@ def run(program: LogProgram, seconds: float) -> dict[str, Any]:
         load_solutions=False,
         raise_exception_on_nonoptimal_result=False,
         # of the processor, so that what else runs here changes no answer
-        solver_options={"numerics/feastol": TOLERANCE, "timing/clocktype": 1},
+        solver_options={**pyomo_solvers.OPTIONS["scip"], "timing/clocktype": 1},
     )
     word: dict[str, Any] = {"status": result.termination_condition.name, "y": None, "bound": None}
     if result.incumbent_objective is not None:
@@ -215,6 +213,7 @@ def run(program: LogProgram, seconds: float) -> dict[str, Any]:
 
 def main() -> None:
     """Read a program from standard input, solve it, write the answer as the last line of standard output."""
+    end_with_parent()
     word = run(*pickle.load(sys.stdin.buffer))
     sys.stdout.write("\n" + json.dumps(word) + "\n")
 

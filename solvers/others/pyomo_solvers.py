@@ -16,8 +16,10 @@ LOG_GAP = 3e-7
 """Of a goal that is a logarithm; of others TOLERANCE, relative."""
 OURS = {"scip": "scip_direct", "highs": "highs"}
 OPTIONS = {
-    "scip": {"numerics/feastol": TOLERANCE},
+    # without a log: Pyomo reads it by a thread of this process, which scip stops, and a pipe that is full stops scip
+    "scip": {"numerics/feastol": TOLERANCE, "display/verblevel": 0},
     "highs": {
+        "output_flag": False,
         "primal_feasibility_tolerance": TOLERANCE,
         "dual_feasibility_tolerance": TOLERANCE,
         "mip_feasibility_tolerance": TOLERANCE,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -116,6 +117,32 @@ def test_they_end_with_who_has_started_them(
     caller.kill()
     caller.communicate()
     waiting(lambda: not alive(child) and not alive(mother))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills those whose parent has ended")
+def test_who_lets_no_thread_look_ends_with_its_parent_too(
+    tmp_path: Path, waiting: Callable[..., object], surroundings: dict[str, str]
+):
+    """Like a solver that holds the lock of the interpreter as long as it runs."""
+    held = "import ctypes\nfrom dse.system.processes import end_with_parent\nend_with_parent()\nprint(1, flush=True)\n"
+    (tmp_path / "held.py").write_text(f"{held}ctypes.PyDLL(None).sleep(600)\n")
+    code = (
+        "import subprocess, sys\nfrom dse.system.processes import environment\n"
+        "child = subprocess.Popen([sys.executable, 'held.py'], stdout=subprocess.PIPE, env=environment())\n"
+        "child.stdout.readline()\nprint(child.pid, flush=True)\nchild.wait()\n"
+    )
+    caller = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=surroundings, cwd=tmp_path
+    )
+    assert caller.stdout is not None
+    child = int(caller.stdout.readline())
+    caller.kill()
+    caller.communicate()
+    try:
+        waiting(lambda: not alive(child))
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
 
 
 def test_what_cannot_be_imported_is_told_of(log: IO[bytes], waiting: Callable[..., object]):

@@ -1,7 +1,10 @@
 """The Pyomo door: take a model, change it, solve it with any solver, bring the answer back."""
 
 import importlib.util
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +273,25 @@ def test_every_choice_is_a_file(tmp_path: Path) -> None:
     assert len(names) == 7
     assert "station-tms320c5515.lp" in names
     assert "[1] *\\" in (tmp_path / "station-tms320c5515.lp").read_text()
+
+
+def test_a_solver_that_says_much_answers_all_the_same(tmp_path: Path, surroundings: dict[str, str]) -> None:
+    """A log of more than the 64 kB that a pipe takes stopped SCIP for ever."""
+    asked = dse.load("partition_in_order").model_dump(exclude_none=True, exclude_defaults=True)
+    machine = {"cpu": "i7-2600k-tang2017", "small": "gtx-750-tang2017", "large": "gtx-750-tang2017"}
+    asked["given"]["link_bandwidth"] = "50 GB/s"
+    asked |= {"machine": machine, "limits": {"time": {"max": "3.5719274595219535 s"}}}
+    asked["objective"] = {"minimize": "energy"}
+    (tmp_path / "asked.json").write_text(json.dumps(asked))
+    code = (
+        "import json, dse\nfound = dse.solve(json.load(open('asked.json')), solver='scip', seconds=60)\n"
+        "print(found.status.value, found.objective)"
+    )
+    # whoever waits for itself can only be killed
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env=surroundings, capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    status, objective = done.stdout.split()
+    assert status == "optimal"
+    assert float(objective) == pytest.approx(115.929, rel=1e-4)
