@@ -29,7 +29,7 @@ from solvers.geometric import cases, structured
 from solvers.geometric.explaining import relaxed_limits
 from solvers.geometric.programs import branch, ties
 from solvers.mechanisms.why import Why, explained, first_of, remembered
-from solvers.nonlinear import methods
+from solvers.nonlinear import methods, poles
 from solvers.outcome import OF_SETS, Outcome
 
 
@@ -133,7 +133,7 @@ def _answer(
         ask = partial(_searched_in_box, brief=brief)
         tried = wider.without_end(problem) or wider.settled(ask(problem), ask)
     kept.tried[id(question)] = tried
-    outcome = tried.outcome
+    outcome = poles.followed(question, tried.outcome)
     if outcome.x is None or outcome.status is Status.UNBOUNDED:
         why_none = (lambda: explained(why_without_design(tried.problem))) if with_conflicts else None
         return judgement.without_design(question, outcome, why_none)

@@ -24,7 +24,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import BINDS, HOLDS
 from results.solution import LimitState, Solution, Status
 from scenarios.define import composed
-from scenarios.define.composed import definitions_of
+from scenarios.define.suspects import held_by_pole
 from scenarios.question import HALVINGS, Question
 from solvers.outcome import Conflicts, Outcome
 
@@ -104,16 +104,18 @@ class Judged:
 
     def lost(self) -> dict[str, Bools]:
         """Where a definition of the file has no value, by its name."""
-        names = [d.name for d in definitions_of(self.question.model)]
-        return {n: ~np.isfinite(self.full(self.at[n])) for n in names}
+        own = composed.definitions_of(self.question.model)
+        return {d.name: ~np.isfinite(self.full(self.at[d.name])) for d in own}
+
+    def beside_pole(self) -> Bools:
+        """Where designs that are nearer to a pole may be better still."""
+        return self.full(held_by_pole(self.question, {**self.question.given, **self.x, **self.at})) > 0.0
 
     @property
     def sound(self) -> Bools:
         """Where there is no fault (see ``fault``)."""
-        good = self.holds & self.allowed & self.finite
-        for missing in self.lost().values():
-            good &= ~missing
-        return good
+        good = (self.holds, self.allowed, self.finite, *(~missing for missing in self.lost().values()))
+        return np.asarray(np.logical_and.reduce(good))
 
     @property
     def closed(self) -> Bools:
@@ -123,8 +125,8 @@ class Judged:
 
     @property
     def good(self) -> Bools:
-        """Where a design is the answer: sound, and with an objective its gap closed."""
-        return self.sound & (self.closed | (not self.question.objectives))
+        """Where a design is the answer: sound, and with an objective its gap closed, and not beside a pole."""
+        return self.sound & ((self.closed & ~self.beside_pole()) | (not self.question.objectives))
 
     def fault(self) -> str:
         """Why the design of a single point is not an answer; empty where it is one."""
@@ -137,8 +139,7 @@ class Judged:
             return failures.infinite(self.question)
         lost = [n for n, missing in self.lost().items() if missing[0]]
         if lost:
-            names = ", ".join(lost)
-            return f"{names} has no value at the design found: give a limit that keeps it where it has one"
+            return f"{', '.join(lost)} has no value at the design found: give a limit that keeps it where it has one"
         return ""
 
     def solutions(self, status: Status) -> list[Solution]:
@@ -266,7 +267,7 @@ def _at_zero(judged: Judged) -> Judged:
     if not (question.objectives and np.isfinite([judged.objective[0], bound]).all()) or judged.closed[0]:
         return judged
     # a model's own metrics add up what is there: of what is left to the last, rounding only seems to go below 0
-    if question.objectives[0].name not in {d.name for d in definitions_of(question.model)}:
+    if question.objectives[0].name not in {d.name for d in composed.definitions_of(question.model)}:
         return judged
     whole = {d.name for d in question.decide if d.integer or d.values is not None}
     off = np.array([LEFT_OF_AMOUNTS, LEFT_OF_AMOUNTS / 2])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,10 @@ from dse.models.model import MACHINE_PREFIX, evaluate
 from dse.system.draws import FIXED_SEED
 from dse.system.records import dataclass
 from dse.system.tolerance import LIMIT_HOLDS
-from scenarios.define.compiling import compiled, constant, plain_lift
+from scenarios.define.compiling import compiled, plain_lift
 from scenarios.define.composed import Definition, Guard, definitions_of, guarded
-from scenarios.define.trees import Call, Chain, Expression, Literal, Power, names, parts
+from scenarios.define.suspects import Suspect, suspects_of
+from scenarios.define.trees import Expression, names
 from scenarios.language.errors import Findings, shown
 from scenarios.question import STRETCH, Decision, Question, combinations
 from scenarios.sweep.grids import Grid
@@ -43,23 +44,10 @@ and points where the whole model has to be run."""
 FAR_END = 1e12
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
-    """A part of a definition that may leave it without a value: under a root or logarithm, or a divisor.
-
-    ``pole``: under a root or a logarithm, at 0 there is no value either.
-    """
-
-    definition: Definition
-    tree: Expression
-    divisor: bool = False
-    pole: bool = False
-
-
 def kept_apart(grid: Grid, findings: Findings) -> Grid:
     """Return the grid with limits that keep definitions where they have a value; mistakes are noted."""
     model = next(iter(grid.bases.values())).model
-    suspects = [s for d in definitions_of(model) for s in _suspects(d)]
+    suspects = [s for d in definitions_of(model) for s in suspects_of(d)]
     if not definitions_of(model) or model.black_box:
         return grid
     asked = [q for q in map(_first_undefined, _three_points(grid)) if q is not None]
@@ -81,7 +69,12 @@ def kept_apart(grid: Grid, findings: Findings) -> Grid:
     guards = tuple(
         Guard(s.definition.name, s.tree, s.pole)
         for k, s in enumerate(suspects)
-        if not s.divisor and (any((t.values[k] < 0).any() for t in tried) or _is_negative_somewhere(grid, s))
+        if not s.divisor
+        and (
+            any((t.values[k] < 0).any() for t in tried)
+            or _is_negative_somewhere(grid, s)
+            or _ends_at_pole(asked[0], s, [t.values[k] for t in tried])
+        )
     )
     if not guards or findings.problems:
         return grid
@@ -109,7 +102,7 @@ def lost(question: Question, at: Mapping[str, Any]) -> dict[str, str]:
             none = none & np.isfinite(np.asarray(value, float))
         if none.any():
             with np.errstate(all="ignore"):
-                why = _why_without_value(_suspects(d), numbers, none)
+                why = _why_without_value(suspects_of(d), numbers, none)
             found[d.name] = f"{shown(d.text)} has no value: {why}"
     return found
 
@@ -150,23 +143,6 @@ def _of_zero(q: Question, at: Mapping[str, Any], error: NotPositive) -> tuple[st
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             continue
     return (f"define.{key}" if key else "define"), str(error)
-
-
-def _suspects(d: Definition) -> Iterator[Suspect]:
-    for part in parts(d.tree):
-        match part:
-            case Chain(inner, _):
-                for sign, x in inner:
-                    if sign == "/" and not isinstance(x, Literal):
-                        yield Suspect(d, x, divisor=True)
-            case Power(base, exponent, _):
-                number = constant(exponent)
-                if number is None or not number.is_integer():
-                    yield Suspect(d, base, pole=number is None or number < 0)
-                elif number < 0:
-                    yield Suspect(d, Power(base, Literal(f"{-number:g}", "", 0), part.at), divisor=True)
-            case Call("sqrt" | "log" | "log2" as function, (x,), _, None):
-                yield Suspect(d, x, pole=function != "sqrt")
 
 
 def _three_points(grid: Grid) -> list[Question]:
@@ -247,6 +223,12 @@ def _is_negative_somewhere(grid: Grid, s: Suspect) -> bool:
         # what a stranger's equations come to is judged at the answer
         return False
     return False
+
+
+def _ends_at_pole(question: Question, s: Suspect, values: list[Array]) -> bool:
+    """Tell whether what stands under a logarithm is 0 at an end of the bounds, to which designs come as near as any."""
+    every = {d.name: d for d in definitions_of(question.model)}
+    return s.pole and any((v == 0).any() for v in values) and not _has_few_values(question, s.tree, every)
 
 
 def _rests_on(tree: Expression, every: Mapping[str, Definition]) -> set[str]:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
+
 from formulations import evaluation
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.programs.program import is_linear, product
@@ -41,7 +43,7 @@ def unstructured(question: Question, every: Grid | None = None) -> Outcome:
     if found is not None:
         return found
     from solvers.linear.boxes import program_boxes
-    from solvers.nonlinear import interval
+    from solvers.nonlinear import interval, poles
 
     # what interval arithmetic proves at once is surest; where it takes long, SCIP mostly does not
     short = (partial(interval.solve, work=SHORT_SEARCH),) if designs.free(question) <= FEW_FREE else ()
@@ -57,9 +59,14 @@ def unstructured(question: Question, every: Grid | None = None) -> Outcome:
         except (ArithmeticError, ValueError) as problem:
             name = getattr(method, "func", method).__module__
             found = Outcome(Status.ERROR, message=f"{name}: {problem}")
+        ended = poles.followed(question, found)
         # where nothing is minimised any design is the answer
-        if found.status in FINAL or (found.x is not None and not question.objectives):
-            return found
+        if (
+            ended.status in FINAL
+            or found.status in FINAL
+            or (found.x is not None and not question.objectives)
+        ):
+            return ended
         tried.append(found)
     return _sampled(question, tried)
 
@@ -191,5 +198,6 @@ def best_tried(question: Question, tried: Sequence[Outcome]) -> Outcome:
 
 def _reached(question: Question, found: Outcome) -> float:
     """What the design of an outcome reaches of the objective."""
-    x = dict(found.x or {})
-    return float(evaluation.objective(question, x, evaluation.metrics(question, x)))
+    x = {n: np.float64(v) for n, v in (found.x or {}).items()}
+    with np.errstate(all="ignore"):
+        return float(evaluation.objective(question, x, evaluation.metrics(question, x)))

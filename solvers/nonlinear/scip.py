@@ -28,7 +28,6 @@ from formulations.tolerances import HOLDS
 from results.solution import Status
 from scenarios.question import Question
 from solvers import boxes, judgement
-from solvers.others import pyomo_solvers
 from solvers.outcome import BY_SCIP, Outcome
 from solvers.sampling import descent
 
@@ -199,7 +198,8 @@ def run(program: LogProgram, seconds: float) -> dict[str, Any]:
         load_solutions=False,
         raise_exception_on_nonoptimal_result=False,
         # of the processor, so that what else runs here changes no answer
-        solver_options={**pyomo_solvers.OPTIONS["scip"], "timing/clocktype": 1},
+        # no log, which nobody could read while SCIP runs: a full pipe would stop it
+        solver_options={"numerics/feastol": TOLERANCE, "timing/clocktype": 1, "display/verblevel": 0},
     )
     word: dict[str, Any] = {"status": result.termination_condition.name, "y": None, "bound": None}
     if result.incumbent_objective is not None:

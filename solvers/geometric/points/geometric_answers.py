@@ -377,7 +377,7 @@ def judge_designs(batch: Batch, s: Answers, *, alone: bool = True) -> None:
         if not v.auxiliary
     }
     s.judged = judge(batch.question, x, batch.problem.aim.to_user(s.value).reshape(shape), shape)
-    good = s.judged.good if alone else s.judged.sound
+    good = s.judged.good if alone else s.judged.sound & ~s.judged.beside_pole()
     missed = (s.status == STATUS_CODES[Status.OPTIMAL]) & ~good
     s.status[missed], s.why[missed] = 0, MISSED
 
