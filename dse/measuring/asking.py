@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dse.measuring import writing
 from dse.measuring.conditions import Conditions
+from dse.measuring.costs import left_out
 from dse.measuring.energy.meters import Meter, first_of
 from dse.measuring.energy.nvml import Nvml
 from dse.measuring.energy.perf import Perf
@@ -24,6 +25,7 @@ from dse.measuring.session import Measured, Place, measure
 from dse.system import files
 from dse.system.progress import Report, announce, reporting
 from dse.system.records import dataclass
+from dse.system.streams import ended_as_by_ctrl_c
 from results.stores.files.storage import write_text
 
 RUNS = "runs.csv"
@@ -63,8 +65,8 @@ def numbers(text: str | None) -> tuple[int, ...]:
 def take(asked: Asked, progress: bool | Report | None = None) -> Measured:
     """Measure; ``progress`` as of ``dse.system.progress.reporting``.
 
-    Raises MeasuringError for a device, a number of threads or a power that cannot be. Ctrl-C ends it with
-    what there is by then.
+    Raises MeasuringError for a device, a number of threads or a power that cannot be. Ctrl-C or SIGTERM ends it
+    with what there is by then.
     """
     power = None if asked.power is None else stated(asked.power)
     name, facts, places, meters = _on_gpu(asked) if asked.device != "cpu" else _on_cpu(asked)
@@ -72,7 +74,7 @@ def take(asked: Asked, progress: bool | Report | None = None) -> Measured:
     effort = asked.effort or (QUICK if asked.quick else FULL)
     announce(progress, f"Measuring {name}: leave the machine alone until this ends")
     try:
-        with reporting(progress, "measurement") as report:
+        with reporting(progress, "measurement") as report, ended_as_by_ctrl_c():
             found = measure(asked.name or name, facts, places, meter, effort, report)
     finally:
         if meter:
@@ -130,6 +132,7 @@ def again(path: str, asked: Asked) -> Measured:
         told.get("date", "an earlier day"),
         told.get("meter", "a meter not named") if metered else "",
         whole=told.get("whole", "yes") == "yes",
+        notes=list(left_out(runs)),
     )
     return _powered(found, power)
 

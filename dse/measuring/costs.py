@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dse import fitting
+from dse.measuring.figures import BESIDE, PARAMETERS
+from dse.measuring.loops.kernels import STREAMS
 from dse.measuring.loops.tasks import OUTER
 from dse.measuring.runs import Run
 from dse.models import machine_parameters
+from dse.names import some_of
+from dse.quantities import plural
 from dse.system.records import dataclass
 
 _FIT_OF = {"single": "", "double": "_double"}
@@ -19,6 +23,15 @@ _ELSEWHERE = (
     ("energy_per_byte_L2", "J/byte", "triad", "L2", "bytes"),
     ("energy_per_access", "J/access", "random", "memory", "accesses"),
 )
+_KNOWN = {
+    "kernel": frozenset(
+        {*_SWEPT, *STREAMS, *(kernel for w in (*PARAMETERS, *BESIDE) for kernel in w.kernels)}
+    ),
+    "precision": frozenset({"", *_FIT_OF}),
+    "level": frozenset({"", "L1", "L2", "L3", "memory"}),
+}
+"""Names of runs of which something is made."""
+_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +148,13 @@ def _sweep(runs: Sequence[Run], precision: str, threads: int) -> list[Run]:
         for r in runs
         if r.kernel in _SWEPT and (r.precision, r.level, r.threads) == (precision, "memory", threads)
     ]
+
+
+def left_out(runs: Sequence[Run]) -> Iterator[str]:
+    """Name the kernels, precisions and levels of which nothing is made: they may be mistyped."""
+    for column, known in _KNOWN.items():
+        odd = dict.fromkeys(getattr(r, column) for r in runs if getattr(r, column) not in known)
+        if odd:
+            count = sum(getattr(r, column) in odd for r in runs)
+            names, usual = some_of([f"{n!r}" for n in odd], _TOLD), ", ".join(sorted(filter(None, known)))
+            yield f"nothing is made of {plural(count, 'run')} whose {column} is {names} (known: {usual})"

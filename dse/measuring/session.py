@@ -103,7 +103,7 @@ def measure(
     effort: Effort,
     report: Report,
 ) -> Measured:
-    """Time everything planned at all places; Ctrl-C ends it early, with ``whole`` False and what there is.
+    """Time everything planned at all places; Ctrl-C or SIGTERM ends it early, with ``whole`` False and what there is.
 
     ``report`` is told how many of how many measurements are done.
     """

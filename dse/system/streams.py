@@ -54,6 +54,21 @@ def end_quietly() -> Any:
         return None
 
 
+@contextmanager
+def ended_as_by_ctrl_c() -> Iterator[None]:
+    """Let a request to end (SIGTERM, of a scheduler or a shutdown) raise KeyboardInterrupt, as Ctrl-C does."""
+    try:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    except ValueError:
+        # only the main thread may change it
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def leave() -> None:
     """End an interrupted process now: the interpreter would wait for threads, and those of a solver abort it."""
     for stream in (sys.stdout, sys.stderr):

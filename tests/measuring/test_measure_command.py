@@ -1,15 +1,19 @@
 """`dse measure`: exit codes, what it prints and refuses."""
 
 import json
+import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from dse.cli import main
-from dse.measuring import asking, writing
+from dse.measuring import asking, session, writing
 from dse.measuring.asking import Asked
 from dse.measuring.hardware import Hardware
+from dse.measuring.runs import read_runs
 from dse.measuring.session import Measured
 
 
@@ -146,3 +150,38 @@ def test_a_machine_file_that_cannot_be_written_is_refused_before_anything_is_mea
     done = dse_("measure", "--quick", "-o", tmp_path / "file" / "here.toml")
     assert done.exit_code == 2
     assert "a part of the path is a file, not a directory" in done.stderr
+
+
+def test_names_of_which_nothing_is_made_are_told(runs: Path, tmp_path: Path):
+    """They were left out without a word: a mistyped kernel is a figure that is not there."""
+    assert "nothing is made of" not in dse_("measure", "--from", runs).output
+    lines = runs.read_text().splitlines()
+    odd = [line.replace("triad,", "tirad,").replace(",L2,", ",L7,") for line in lines]
+    (tmp_path / "odd.csv").write_text("\n".join(odd) + "\n")
+    told = dse_("measure", "--from", tmp_path / "odd.csv").output
+    for column, name in (("kernel", "'tirad'"), ("level", "'L7'")):
+        assert f"whose {column} is {name} (known: " in told
+
+
+def test_a_request_to_end_keeps_what_was_measured(
+    small: Hardware, asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As Ctrl-C does: a scheduler that ends a job sends SIGTERM."""
+
+    def ended(*of: Any, **more: Any) -> None:
+        made.append(1)
+        if len(made) > 5:
+            os.kill(os.getpid(), signal.SIGTERM)
+        repeat(*of, **more)
+
+    made: list[int] = []
+    repeat = session.repeat
+    monkeypatch.setattr(asking, "look", lambda: small)
+    monkeypatch.setattr(asking, "QUICK", asked.effort)
+    monkeypatch.setattr(session, "repeat", ended)
+    before = signal.getsignal(signal.SIGTERM)
+    done = dse_("measure", "--quick", "--threads", "1", "-o", tmp_path / "here.toml")
+    assert done.exit_code == 130
+    assert "interrupted after 15 runs: they are kept" in done.stderr
+    assert len(read_runs(tmp_path / "runs.csv")) == 15
+    assert signal.getsignal(signal.SIGTERM) is before
