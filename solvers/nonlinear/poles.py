@@ -25,7 +25,7 @@ from solvers import boxes
 from solvers.outcome import Outcome
 
 FOUND = (Status.OPTIMAL, Status.FEASIBLE)
-FARTHEST, NEAREST, FROM_POLE = 10, 52, np.arange(28.0, 41.0)
+FROM_AFAR, NEAREST, FROM_POLE = 1, 52, np.arange(28.0, 41.0)
 """Powers of 1/2: between which distances, relative, a pole is looked for, and at which it is approached."""
 NEXT_TO_BOUND = 1e-5
 HALVINGS_TO_POLE = 60
@@ -49,7 +49,7 @@ def followed(question: Question, found: Outcome) -> Outcome:
         asked, x = evaluation.unraised(question), {n: np.float64(v) for n, v in found.x.items()}
         ended = (
             _ended(asked, replace(found, x=start), d.name, path, s)
-            for s in _beside(asked, x)
+            for s in _approached(asked, x, found.status)
             for start in (x, _at_bounds(free, x))
             for d in free
             for path in _paths(asked, start, d, s)
@@ -67,8 +67,10 @@ def _at_bounds(free: Sequence[Decision], x: Mapping[str, Any]) -> dict[str, Any]
     return at
 
 
-def _beside(question: Question, x: Mapping[str, Any]) -> list[Suspect]:
-    return [s for s, near in beside_poles(question.model, _numbers(question, x)) if near]
+def _approached(question: Question, x: Mapping[str, Any], status: Status) -> list[Suspect]:
+    """Poles that a design is beside; where it is not proved to be the best, any pole may be where better ones are."""
+    poles = beside_poles(question.model, _numbers(question, x))
+    return [s for s, near in poles if near or status is Status.FEASIBLE]
 
 
 def _numbers(question: Question, x: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +87,7 @@ def _paths(question: Question, x: Mapping[str, Any], d: Decision, s: Suspect) ->
 
     low, high = (
         end if asked is None else asked
-        for asked, end in zip((d.minimum, d.maximum), _ends(question, d), strict=True)
+        for asked, end in zip((d.minimum, d.maximum), _ends_searched(question, d), strict=True)
     )
     for side in (-1.0, 1.0):
         pole = _pole(part, float(x[d.name]), side)
@@ -95,16 +97,16 @@ def _paths(question: Question, x: Mapping[str, Any], d: Decision, s: Suspect) ->
                 yield path
 
 
-def _ends(question: Question, d: Decision) -> tuple[float, float]:
+def _ends_searched(question: Question, d: Decision) -> tuple[float, float]:
     box = evaluation.box(question, d.name)
     return float(box.low), float(box.high)
 
 
 def _pole(part: Callable[[Array], Array], at: float, side: float) -> float | None:
     """Return where a part of a definition becomes 0 near a value, above it (``side`` 1) or below; None: nowhere."""
-    away = at + at * side * np.exp2(-np.arange(NEAREST, FARTHEST - 1.0, -1.0))
+    away = at + at * side * np.exp2(-np.arange(NEAREST, FROM_AFAR - 1.0, -1.0))
     here, there = float(part(np.array([at]))[0]), part(away)
-    if abs(here) <= AT_POLE * abs(float(part(np.array([at * (1.0 - side * 0.5**FARTHEST)]))[0])):
+    if abs(here) <= AT_POLE * abs(float(part(np.array([at * (1.0 - side * 0.5**FROM_AFAR)]))[0])):
         return at
     beyond = np.flatnonzero(~(there * here > 0.0))
     if not beyond.size:
@@ -144,6 +146,8 @@ def _ended(question: Question, found: Outcome, name: str, path: Array, s: Suspec
         f"{s.definition.name} has no value"
     )
     nearest = dict(found.x) | {name: float(path[-1])}
+    if not endless and found.status is Status.FEASIBLE:
+        return None
     if endless:
         return Outcome(Status.UNBOUNDED, nearest, certificate=text, solver=found.solver)
     text = f"{text}: no design is the best"

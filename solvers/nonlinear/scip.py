@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -182,14 +183,12 @@ def run(program: LogProgram, seconds: float) -> dict[str, Any]:
     Status, log variables ``y`` (None: no point) and the bound of the goal variable.
     """
     import pyomo.environ as pyo
-    from pyomo.contrib.solver.common.factory import SolverFactory
 
     from formulations.pyomo_models.log_models import log_model
 
     assert pyo, "Pyomo's solvers are registered by importing its environment"
     model = log_model(program)
-    solver = SolverFactory("scip_direct")
-    result = solver.solve(
+    result = pyomo_solver().solve(
         model,
         time_limit=seconds,
         threads=1,
@@ -198,7 +197,6 @@ def run(program: LogProgram, seconds: float) -> dict[str, Any]:
         load_solutions=False,
         raise_exception_on_nonoptimal_result=False,
         # of the processor, so that what else runs here changes no answer
-        # no log, which nobody could read while SCIP runs: a full pipe would stop it
         solver_options={"numerics/feastol": TOLERANCE, "timing/clocktype": 1, "display/verblevel": 0},
     )
     word: dict[str, Any] = {"status": result.termination_condition.name, "y": None, "bound": None}
@@ -209,6 +207,40 @@ def run(program: LogProgram, seconds: float) -> dict[str, Any]:
     if program.goal and bound is not None and math.isfinite(bound):
         word["bound"] = float(bound)
     return word
+
+
+class _Unlocked:
+    """A model of SCIP that lets other threads of Python run while it is solved.
+
+    Pyomo reads what is written meanwhile, by a thread; SoPlex's warnings, too, which no option silences. With the lock
+    held nobody reads them, and a full pipe stops SCIP for ever, so that its own limit of time cannot end it.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def optimize(self) -> None:
+        """Solve."""
+        self._model.optimizeNogil()
+
+
+@cache
+def _pyomo_solver_class() -> Any:
+    from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
+
+    def made(self: Any, model: Any, config: Any) -> tuple[Any, ...]:
+        of_scip, *rest = ScipDirect._create_solver_model(self, model, config)
+        return _Unlocked(of_scip), *rest
+
+    return type("UnlockedScip", (ScipDirect,), {"_create_solver_model": made})
+
+
+def pyomo_solver() -> Any:
+    """Return Pyomo's interface to SCIP, which others of this process can run beside."""
+    return _pyomo_solver_class()()
 
 
 def main() -> None:

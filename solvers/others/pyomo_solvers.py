@@ -8,6 +8,7 @@ from typing import Any
 
 from dse.names import did_you_mean, some_of
 from dse.system.records import dataclass
+from solvers.nonlinear import scip
 from solvers.others import ipopt_wheel
 from solvers.others.solver_errors import SolverError
 
@@ -16,7 +17,6 @@ LOG_GAP = 3e-7
 """Of a goal that is a logarithm; of others TOLERANCE, relative."""
 OURS = {"scip": "scip_direct", "highs": "highs"}
 OPTIONS = {
-    # without a log: Pyomo reads it by a thread of this process, which scip stops, and a pipe that is full stops scip
     "scip": {"numerics/feastol": TOLERANCE, "display/verblevel": 0},
     "highs": {
         "output_flag": False,
@@ -169,7 +169,9 @@ def _by_new_interface(model: Any, name: str, seconds: float) -> Claim:
     from pyomo.contrib.solver.common.factory import SolverFactory
 
     logarithm = "goal" in (getattr(model, "y", None) or ())
-    result = SolverFactory(OURS[name]).solve(
+    # the log of SCIP's own interface may stop it for ever
+    solver = scip.pyomo_solver() if name == "scip" else SolverFactory(OURS[name])
+    result = solver.solve(
         model,
         time_limit=seconds,
         threads=1,
