@@ -22,7 +22,7 @@ import numpy as np
 from results.stores import baselines, checksums, expected, identities, markers, roots, soundness
 from results.stores.checksums import UNSIGNED, along, checksum, region
 from results.stores.chunks import ChunkIndex, chunk_shape
-from results.stores.files import locks, seals
+from results.stores.files import locks, pieces, seals
 from results.stores.files.object_storage import ROOT
 from results.stores.files.seals import ATTRIBUTES
 from results.stores.files.storage import Folder, Place, folder, remote
@@ -362,9 +362,9 @@ def resume(place: Place) -> None:
 
 
 def tidy(place: Place) -> None:
-    """Remove what killed writers left half written; only to be called when nobody writes."""
+    """Remove what killed writers left half written or in pieces; only to be called when nobody writes."""
     with roots.at(place, "write to") as (where, _):
-        where.tidy()
+        pieces.swept_out(where)
 
 
 def shape(place: Place) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import field, replace
 from functools import partial
@@ -38,6 +38,7 @@ from results.dataset import Arrays, Layout
 from results.solution import Solution, Status
 from results.stores import grown
 from results.stores.chunks import ChunkIndex
+from results.stores.files.pieces import Kept, kept_of
 from results.stores.grown import Before
 from scenarios.structured.kernels import model_names
 from solvers import many_points, paths
@@ -48,10 +49,9 @@ if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
 from dse.sweeping.points.declared import ALONE, FULL, declared, searched, why_apart
 from dse.sweeping.points.one_by_one import answered, places
+from dse.sweeping.points.piecewise import Pace, Solved, Told, in_pieces
 from dse.sweeping.points.study import Finished, Study
 
-Told = Callable[[int], None]
-"""What is called with the number of points of a chunk that are solved so far."""
 LEFT_OVER = "left_over"
 SIDE_BY_SIDE = 64
 """Points that are answered side by side: from there on the kernel's calls cost what their programs cost."""
@@ -68,7 +68,7 @@ class Ready:
     ``spread``: the grid as arrays.
     ``choice``: why this way was chosen. ``work``: what a point costs, in declared seconds (see ``solvers.work``).
     ``before``: the store of fewer points that this grid extends. ``points``: where the user asked for a solver, the
-    points through Pyomo.
+    points through Pyomo. ``pace``: how fast this process answers them.
     """
 
     grid: scenarios.Grid
@@ -79,6 +79,7 @@ class Ready:
     work: float = 0.0
     before: Before | None = None
     points: Points | None = None
+    pace: Pace = field(default_factory=Pace, compare=False)
 
     @property
     def kind(self) -> str:
@@ -202,17 +203,33 @@ def solved(at: Ready, study: Study, index: ChunkIndex, told: Told | None = None)
     if not study.retry and study.store is not None and results.stores.store.is_done(study.store, index):
         # handed out again after its worker died with the news
         return Finished(index)
-    began = time.perf_counter()
     region = results.stores.chunks.block(at.plan.shape, study.chunks, index)
+    kept = None if study.retry or study.store is None else kept_of(study.store, index)
     if study.retry:
+        began = time.perf_counter()
         arrays, alone, reasons = _retried(at, study, index, region, told)
+        spent = time.perf_counter() - began
     else:
-        arrays, alone, reasons = _anew(at, region, told)
-    note = {"seconds": time.perf_counter() - began, "alone": alone, LEFT_OVER: reasons}
-    return written(at, study, index, arrays, note)
+        (arrays, alone, reasons), spent = _by_pieces(at, region, told, kept)
+    done = written(at, study, index, arrays, {"seconds": spent, "alone": alone, LEFT_OVER: reasons})
+    if kept is not None:
+        kept.clear()
+    return done
 
 
-def _anew(at: Ready, region: tuple[slice, ...], told: Told | None) -> tuple[Arrays, int, Mapping[str, int]]:
+def _by_pieces(
+    at: Ready, region: tuple[slice, ...], told: Told | None, kept: Kept | None
+) -> tuple[Solved, float]:
+    """Solve a chunk piece by piece, with the seconds that it took; in one where rows are put in order together."""
+    if at.kind == "array" or (at.path is not None and at.spread.scattered):
+        began = time.perf_counter()
+        return _anew(at, region, told), time.perf_counter() - began
+    declared = at.work * math.prod(over_grid.sides(region))
+    solve = partial(_anew, at)
+    return in_pieces(at.grid, at.plan, region, solve, at.pace, declared, told, kept)
+
+
+def _anew(at: Ready, region: tuple[slice, ...], told: Told | None) -> Solved:
     """Solve a block; also how many points a way for whole blocks left over, and why."""
     # Pyomo deadlocks in threads, and a worker of somebody else's cluster may have several
     with nullcontext() if side_by_side(at) else _one_at_a_time:
@@ -281,7 +298,7 @@ def _extended(at: Ready, before: Before, region: tuple[slice, ...]) -> tuple[Arr
 
 def _retried(
     at: Ready, study: Study, index: ChunkIndex, region: tuple[slice, ...], told: Told | None
-) -> tuple[Arrays, int, Mapping[str, int]]:
+) -> Solved:
     """Solve the points of a stored chunk that failed, one by one; beside its arrays what is noted of it already."""
     assert study.store is not None, "only what is stored can be tried again"
     arrays = results.stores.store.read_chunk(study.store, index)
@@ -297,7 +314,7 @@ def side_by_side(at: Ready) -> bool:
     return bool(getattr(at.path, "threads", False))
 
 
-def solve_part(study: Study, region: tuple[slice, ...]) -> tuple[Arrays, int, Mapping[str, int]]:
+def solve_part(study: Study, region: tuple[slice, ...]) -> Solved:
     """Solve a block of a chunk; also how many points a way for whole blocks left over, and why."""
     return _anew(prepared(study), region, None)
 
