@@ -102,6 +102,16 @@ class Block:
         _, first, which = np.unique(self._given(points), return_index=True, return_inverse=True)
         return first, which.reshape(-1)
 
+    def of_one_end(self, points: Points) -> None:
+        """Raise Differ where bounds of what is decided differ between points: those of the first, and the others."""
+        places, alike = self.places(points), np.ones(len(points), bool)
+        for change in self.grid.changes:
+            if change.target.kind == "decide":
+                values = np.asarray(change.of.values)[places[change.along]]
+                alike &= values == values[0]
+        if not alike.all():
+            raise Differ(alike)
+
     def _given(self, points: Points) -> Points:
         """Number points by their values along the axes that change what is given."""
         places = np.unravel_index(points, self.shape)

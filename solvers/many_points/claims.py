@@ -5,6 +5,7 @@ No choice between ways, and no answer, rests on the points that are tried.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -18,8 +19,16 @@ from scenarios.question import Question
 from scenarios.sweep.grids import Grid
 from solvers import work
 from solvers.many_points import effort
-from solvers.many_points.blocks import ByGroup
-from solvers.many_points.offers import OTHER_KIND, Choice, Offer, Path, too_few, too_many_choices
+from solvers.many_points.blocks import GROUPS, ByGroup
+from solvers.many_points.offers import (
+    OF_A_STRUCTURE,
+    OTHER_KIND,
+    Choice,
+    Offer,
+    Path,
+    too_few,
+    too_many_choices,
+)
 
 SLOWER = "more work than the points one by one"
 SHARE_TRIED = 0.05
@@ -55,6 +64,18 @@ def middle_and_name_ends(grid: Grid) -> list[Integers]:
     """Return one place along each axis of numbers, in the middle, and the ends of each axis of names."""
     apart = {c.along for c in grid.changes if c.apart}
     return [np.array(sorted({0, n - 1}) if i in apart else [n // 2]) for i, n in enumerate(grid.shape)]
+
+
+def too_many_ends(grid: Grid) -> Offer | None:
+    """Refuse a grid of which few points share the bounds of what is decided, for a way that answers these together."""
+    swept = {grid.axes[c.along].name: grid.shape[c.along] for c in grid.changes if c.target.kind == "decide"}
+    if grid.size >= OF_A_STRUCTURE * math.prod(swept.values()) and math.prod(swept.values()) <= GROUPS:
+        return None
+    names = " and ".join(f"sweep.{name}" for name in swept)
+    return Offer(
+        reason=f"{names} changes a bound of what is decided: points with the same bounds are answered together, of "
+        f"which there are fewer than {OF_A_STRUCTURE}, or more than {GROUPS} bounds"
+    )
 
 
 def offered_by_group(

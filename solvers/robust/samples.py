@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -58,8 +59,10 @@ NUMBERS_TOGETHER = 5_000_000
 def way(grid: Grid) -> Offer:
     """Return this way where each sample of each point is a geometric program, of real or of discrete numbers."""
     every = [*claims.kinds(grid), _at_last_levels(grid)]
-    if any(c.target.kind == "decide" for c in grid.changes) or not all(map(_is_taken, every)):
+    if not all(map(_is_taken, every)):
         return OTHER_KIND
+    if (refused := claims.too_many_ends(grid)) is not None:
+        return refused
     return claims.offered(_over_grid(grid, grid), _over_grid(claims.thinned(grid), grid))
 
 
@@ -151,6 +154,9 @@ def _answered(
     into: BlockAnswers, block: Block, question: Question, points: Points, *, compiled: bool
 ) -> Bools:
     """Answer some points of a block: those whose optimum is sure."""
+    # masters of one call have the bounds of one question
+    block.of_one_end(points)
+    question = replace(question, decide=block.grid.question(block.place(int(points[0]))).decide)
     first = decide_now.in_one_sample(block.grid.question(block.place(int(points[0]))))
     worlds = decide_now.sampled(divided.before_axes(question, 1))
     asked = robust.posed_at_points(worlds, first)

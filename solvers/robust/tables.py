@@ -52,10 +52,10 @@ METHOD = "a table of all designs, evaluated in every sample at every point"
 def way(grid: Grid) -> Offer:
     """Return this way where all that is decided now comes from a table of few designs."""
     every = list(claims.kinds(grid))
-    # how many samples may fail depends on how many values a whole number may have
-    ended = any(c.target.kind == "decide" for c in grid.changes) and any(map(promises, every))
-    if ended or not all(map(_few_in_samples, every)):
+    if not all(map(_few_in_samples, every)):
         return OTHER_KIND
+    if any(map(promises, every)) and (refused := claims.too_many_ends(grid)) is not None:
+        return refused
     return claims.offered(_over_grid(grid), _over_grid(claims.thinned(grid)))
 
 
@@ -142,6 +142,9 @@ def failing_allowed(question: Question, convex: bool | None = None) -> tuple[Cha
 
 def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:
     """Answer some points of a block."""
+    if promises(question):
+        # how many samples may fail depends on how many values a whole number may have
+        block.of_one_end(points)
     first, which = block.alike_given(points)
     first_of_all = block.grid.question(block.place(int(points[0])))
     promised, by_kind = failing_allowed(first_of_all), _limited_at_worst(first_of_all)

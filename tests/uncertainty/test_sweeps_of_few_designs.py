@@ -18,7 +18,7 @@ from formulations.uncertainty import worlds
 from formulations.uncertainty.wanted import Wanted
 from results.dataset import layout, to_arrays
 from scenarios.question import Question
-from solvers import feasible_values
+from solvers import feasible_values, paths
 from solvers.answer import answer
 from solvers.robust import tables
 
@@ -70,6 +70,16 @@ ASKED = {
         "objective": {"minimize": "energy", "measure": "mean"},
         "limits": {"time": {"max": "2 s", "probability": 0.8, "confidence": 0}},
         "sweep": {"bodies": BODIES, "deadline": DEADLINE},
+    },
+    "a limit that may fail, and an end of what is decided": {
+        **COUNTS,
+        "objective": {"minimize": "energy", "measure": "mean"},
+        "limits": {"time": {"max": "2 s", "probability": 0.8}},
+        "sweep": {
+            "bodies": BODIES,
+            "deadline": DEADLINE,
+            "most": {"path": "decide.processors.max", "values": [10, 40]},
+        },
     },
 }
 
@@ -248,3 +258,11 @@ def test_bounds_that_do_are_told_at_many_points_as_at_each():
         )
         told += int(np.isfinite(wanted["would_do"][0]).sum())
     assert told >= len(places) // 2
+
+
+def test_a_grid_that_changes_a_bound_at_nearly_every_point_names_the_axis_that_stands_in_the_way():
+    ends = {"path": "decide.processors.max", "start": 1, "stop": 40, "num": 40}
+    question = ASKED["a limit that may fail"] | {"sweep": {"most": ends}}
+    choice = paths.chosen(scenarios.grid(dse.load(question)))
+    assert choice.path is None
+    assert any("sweep.most changes a bound" in reason for reason in choice.reasons)

@@ -77,6 +77,20 @@ CASES: dict[str, dict[str, Any]] = {
         "decide": {"processors": {"max": 400, "integer": True}, "memory": {"max": 1e6}},
         "limits": {"time": {"max": "100 ms", "probability": 0.8}},
     },
+    "a deadline that may fail, and an end of whole processors": {
+        "decide": {"processors": {"max": 400, "integer": True}, "memory": {"max": 1e6}},
+        "limits": {"time": {"max": "100 ms", "probability": 0.8}},
+        "sweep": {
+            "deadline": {
+                "path": "limits.time.max",
+                "start": "30 ms",
+                "stop": "1 s",
+                "num": 8,
+                "spacing": "log",
+            },
+            "most": {"path": "decide.processors.max", "values": [60, 120, 200, 400]},
+        },
+    },
     "two limits that may fail together": {
         "objective": {"minimize": "processors", "measure": "mean"},
         "limits": {

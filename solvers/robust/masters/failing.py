@@ -267,6 +267,8 @@ class _Programs:
         codes, there = hold_together(asked, self.chances, self.solve)
         self.refuted[points[lost]] = codes == conflicts.CANNOT_HOLD
         some = codes == conflicts.CAN_HOLD
+        if not some.any():
+            return told
         there = np.pad(there[some], [(0, 0), (0, gives)], constant_values=FARTHEST)
         others = self.designs(nodes.take(lost[some]), there)
         points, y, value = map(np.concatenate, zip(told, others, strict=True))
