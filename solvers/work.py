@@ -58,6 +58,18 @@ def alone(question: Question) -> float:
     return seconds(f"alone {kind}", choices) + choices * (each + worlds)
 
 
+def is_rough(question: Question) -> bool:
+    """Tell whether what a question takes by itself may be a tenth of what is declared, or ten times that.
+
+    So it is of one design for many worlds and of searches by boxes, whose number is seen only as they go.
+    """
+    if question.search is not None or question.model.black_box or not question.decide:
+        return False
+    _, asked = next(combinations(question))
+    problem = None if asked.uncertain is not None else _formulated(asked)
+    return problem is None or problem.kind in (Kind.NLP, Kind.MINLP)
+
+
 def _worlds(question: Question) -> float:
     """Return what one design for many worlds takes more; what may fail, or is a quantile, has a search of its own."""
     goals = [question.measures.get(o.name, question.measure) for o in question.objectives[:1]]

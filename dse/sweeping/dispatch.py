@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import results.dataset
@@ -122,8 +123,13 @@ def _whole(
     return deadly
 
 
-def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator[Finished]:
-    """Compute chunks in threads of this process, and give them back as they finish."""
+def through_threads(
+    at: Ready, study: Study, todo: list[ChunkIndex], told: Callable[[int], None] | None = None
+) -> Iterator[Finished]:
+    """Compute chunks in threads of this process, and give them back as they finish.
+
+    ``told`` is called with the number of points solved in chunks under way, every now and then.
+    """
     from dask.system import CPU_COUNT
 
     waiting = iter(todo)
@@ -133,10 +139,11 @@ def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator
     # Ctrl-C may come at any moment, and reach another thread: nothing here is waited for without looking up
     ended: queue.SimpleQueue[Future[Finished]] = queue.SimpleQueue()
     running = set[Future[Finished]]()
+    points = dict[ChunkIndex, int]()
 
     def begin(count: int) -> None:
         for index in itertools.islice(waiting, count):
-            running.add(future := pool.submit(solved, at, study, index))
+            running.add(future := pool.submit(solved, at, study, index, partial(points.__setitem__, index)))
             future.add_done_callback(ended.put)
 
     try:
@@ -145,9 +152,12 @@ def through_threads(at: Ready, study: Study, todo: list[ChunkIndex]) -> Iterator
             try:
                 one = ended.get(timeout=LOOK)
             except queue.Empty:
+                if told is not None:
+                    told(sum(list(points.values())))
                 continue
             running.remove(one)
-            yield one.result()
+            points.pop((finished := one.result()).index, None)
+            yield finished
             begin(1)
     except BaseException as problem:
         # a thread cannot be ended

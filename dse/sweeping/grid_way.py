@@ -1,6 +1,7 @@
 """Which way a grid goes, in words: all at once, chunk by chunk, or point by point, why, and about how long it takes.
 
-The time is told from declared work (``solvers.work``), not tried out: it is right within a factor of a few.
+The time is told from declared work (``solvers.work``), not tried out: it is right within a factor of a few. Where it
+is not, that is said; how long it really takes the sweep's progress tells.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from solvers import work
 
 AT_ONCE, SEARCHED, SINGLY = "all points of a chunk at once", "chunks searched", "point by point"
 UNTRIED = " (not tried here, which takes long: the sweep tries a few points first)"
+ROUGH = "or from a tenth of that to ten times that, by the searches that points take"
+WITHOUT_DESIGN = "longer where points have no design, of which it is searched why"
 HELPERS = 8.0
 """Declared seconds from which helper processes are worth their start, where threads would be of no use."""
 
@@ -61,10 +64,23 @@ def seconds(at: Ready, on: int) -> float:
     return spent + (work.seconds("audit") + work.seconds("audit point", again) if again else 0.0)
 
 
+def not_counted(at: Ready) -> str:
+    """Say why a sweep may take far longer or shorter than is declared; empty where it should not."""
+    every = list(at.grid.bases.values())
+    if at.points is not None or at.kind == "array":
+        return ""
+    if at.path is None:
+        return ROUGH if any(map(work.is_rough, every)) else ""
+    searched = at.kind == "search" or bool(getattr(at.path, "without", {}))
+    limited = any(q.limits for q in every)
+    return WITHOUT_DESIGN if limited and (searched or any(q.uncertain is not None for q in every)) else ""
+
+
 def told(at: Ready, workers: int | None = None, client: Any = None) -> dict[str, Any]:
     """Return the way as values that JSON has.
 
-    ``goes``, ``method``, ``why`` where points go one by one, ``about_seconds`` and the number of ``cores`` assumed.
+    ``goes``, ``method``, ``why`` where points go one by one, ``about_seconds`` and the number of ``cores`` assumed;
+    ``not_counted``: why it may take far longer or shorter.
     """
     goes = SINGLY if at.path is None else SEARCHED if at.path.kind == "search" else AT_ONCE
     on = cores(at, workers, client)
@@ -75,6 +91,7 @@ def told(at: Ready, workers: int | None = None, client: Any = None) -> dict[str,
         "why": list(at.choice.reasons),
         "about_seconds": float(f"{seconds(at, on):.1g}"),
         "cores": on,
+        "not_counted": not_counted(at),
     }
 
 
@@ -82,7 +99,8 @@ def words(way: dict[str, Any]) -> str:
     """Say the way in one line."""
     on = plural(way["cores"], "core")
     about = _seconds_text(way["about_seconds"])
-    return f"{way['goes']}, about {about} on {on}: {'; '.join(way['why']) or way['method']}"
+    more = f", {way['not_counted']}" if way["not_counted"] else ""
+    return f"{way['goes']}, about {about} on {on}{more}: {'; '.join(way['why']) or way['method']}"
 
 
 def _seconds_text(about: float) -> str:

@@ -246,7 +246,7 @@ class _Todo:
         """Go through the chunks as they are done: by this process, its threads, helpers, or the client's workers."""
         crowd = _crowd(self.client, grid_way.processes(at, self.workers), len(todo))
         if todo and crowd == 0 and self.workers is None and chunk_work.side_by_side(at):
-            yield from through_threads(at, study, todo)
+            yield from through_threads(at, study, todo, further)
         elif todo and crowd == 0:
             for index in todo:
                 yield chunk_work.solved(at, study, index, further)

@@ -66,15 +66,19 @@ def middle_and_name_ends(grid: Grid) -> list[Integers]:
     return [np.array(sorted({0, n - 1}) if i in apart else [n // 2]) for i, n in enumerate(grid.shape)]
 
 
+def axes_of_ends(grid: Grid) -> str:
+    """Name the axes that change a bound of what is decided; empty where none does."""
+    return " and ".join(f"sweep.{grid.axes[c.along].name}" for c in grid.changes if c.target.kind == "decide")
+
+
 def too_many_ends(grid: Grid) -> Offer | None:
     """Refuse a grid of which few points share the bounds of what is decided, for a way that answers these together."""
-    swept = {grid.axes[c.along].name: grid.shape[c.along] for c in grid.changes if c.target.kind == "decide"}
-    if grid.size >= OF_A_STRUCTURE * math.prod(swept.values()) and math.prod(swept.values()) <= GROUPS:
+    ends = math.prod(grid.shape[k] for k in {c.along for c in grid.changes if c.target.kind == "decide"})
+    if grid.size >= OF_A_STRUCTURE * ends and ends <= GROUPS:
         return None
-    names = " and ".join(f"sweep.{name}" for name in swept)
     return Offer(
-        reason=f"{names} changes a bound of what is decided: points with the same bounds are answered together, of "
-        f"which there are fewer than {OF_A_STRUCTURE}, or more than {GROUPS} bounds"
+        reason=f"{axes_of_ends(grid)} changes a bound of what is decided: points with the same bounds are answered "
+        f"together, of which there are fewer than {OF_A_STRUCTURE}, or more than {GROUPS} bounds"
     )
 
 

@@ -54,8 +54,12 @@ def way(grid: Grid) -> Offer:
     every = list(claims.kinds(grid))
     if not all(map(_few_in_samples, every)):
         return OTHER_KIND
-    if any(map(promises, every)) and (refused := claims.too_many_ends(grid)) is not None:
-        return refused
+    ends = claims.axes_of_ends(grid)
+    if ends and any(map(promises, every)):
+        # how many samples may fail depends on how many values a whole number may have
+        return Offer(
+            reason=f"{ends} changes a bound of what is decided, and with it how many samples may fail"
+        )
     return claims.offered(_over_grid(grid), _over_grid(claims.thinned(grid)))
 
 
@@ -142,9 +146,6 @@ def failing_allowed(question: Question, convex: bool | None = None) -> tuple[Cha
 
 def _answered_in_worlds(into: BlockAnswers, block: Block, question: Question, points: Points) -> Bools:
     """Answer some points of a block."""
-    if promises(question):
-        # how many samples may fail depends on how many values a whole number may have
-        block.of_one_end(points)
     first, which = block.alike_given(points)
     first_of_all = block.grid.question(block.place(int(points[0])))
     promised, by_kind = failing_allowed(first_of_all), _limited_at_worst(first_of_all)

@@ -16,6 +16,7 @@ import dse
 import scenarios
 from dse.cli import main
 from dse.models.arithmetic import CannotTake
+from dse.sweeping import grid_way
 from dse.sweeping.points import chunk_work
 from formulations import evaluation, handover
 from formulations.arithmetics import posynomial
@@ -226,6 +227,21 @@ def test_what_a_way_hands_over_is_told_by_reason_and_is_no_error(monkeypatch: py
     assert (found["status"] == 1).all()
 
 
+SEARCHED = """
+title = "Worst case of an n-body step"
+model = "nbody"
+machine = "jaketown"
+given = { bodies = 1e6, flops_per_pair = 20 }
+decide = { processors = { max = 40, integer = true }, memory = { max = 1e7 } }
+objective = { minimize = "energy", measure = "mean" }
+limits = { time = { max = "2 s", probability = 0.8 }, power = { max = "20 kW" } }
+sweep = { deadline = { path = "limits.time.max", values = ["2 s", "20 s"] } }
+
+[uncertain]
+"machine.time_per_flop" = { uniform = ["2.52 ps/flop", "4.11 ps/flop"] }
+"""
+
+
 def test_how_a_grid_goes_is_said_before_it_is_asked(capsys: pytest.CaptureFixture[str], tmp_path: Path):
     assert run(["check", str(LIBRARY / "nbody_deadline_sweep.toml")]) == 0
     assert "chunks searched" in capsys.readouterr().out
@@ -235,8 +251,13 @@ def test_how_a_grid_goes_is_said_before_it_is_asked(capsys: pytest.CaptureFixtur
     assert "solved together from 50 points on" in " ".join(way["why"])
     assert way["about_seconds"] > 0.0
     assert way["cores"] == 1
+    assert not way["not_counted"]
     assert run(["explain", str(LIBRARY / "dvfs_deadline_sweep.toml")]) == 0
     assert "point by point, about a second on 1 core: " in capsys.readouterr().out
+    # what one design for many samples takes is searched for, and is seen only as it goes
+    (tmp_path / "asked.toml").write_text(SEARCHED)
+    assert run(["check", str(tmp_path / "asked.toml")]) == 0
+    assert f"core, {grid_way.ROUGH}: " in capsys.readouterr().out
     store = str(tmp_path / "rates.zarr")
     assert run(["sweep", str(LIBRARY / "roofline_throttling_sweep.toml"), "-o", store]) == 0
     first = capsys.readouterr().err.splitlines()[0]

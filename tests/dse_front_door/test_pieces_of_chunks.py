@@ -111,11 +111,13 @@ def test_points_have_the_same_numbers_in_whatever_piece_of_a_chunk(
         same(whole, swept(file, tmp_path / f"pieces{room}.zarr"))
 
 
+@pytest.mark.parametrize("workers", [None, 1], ids=["threads", "this process"])
 def test_how_far_a_sweep_is_moves_within_a_chunk_whose_points_are_answered_together(
-    deadline: Path, tmp_path: Path, slow: None
+    deadline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: None, workers: int | None
 ):
+    monkeypatch.setattr("dse.sweeping.dispatch.LOOK", 1e-3)
     file, told = tmp_path / "caps.toml", list[int]()
     file.write_text(deadline.read_text() + CAPS)
-    dse.sweep(file, tmp_path / "s.zarr", workers=2, audit=0, progress=lambda done, total: told.append(done))
+    dse.sweep(file, workers=workers, audit=0, progress=lambda done, total: told.append(done))
     assert len(set(told)) > 10
     assert told == sorted(told)

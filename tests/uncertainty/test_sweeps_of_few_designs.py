@@ -71,16 +71,6 @@ ASKED = {
         "limits": {"time": {"max": "2 s", "probability": 0.8, "confidence": 0}},
         "sweep": {"bodies": BODIES, "deadline": DEADLINE},
     },
-    "a limit that may fail, and an end of what is decided": {
-        **COUNTS,
-        "objective": {"minimize": "energy", "measure": "mean"},
-        "limits": {"time": {"max": "2 s", "probability": 0.8}},
-        "sweep": {
-            "bodies": BODIES,
-            "deadline": DEADLINE,
-            "most": {"path": "decide.processors.max", "values": [10, 40]},
-        },
-    },
 }
 
 
@@ -260,7 +250,7 @@ def test_bounds_that_do_are_told_at_many_points_as_at_each():
     assert told >= len(places) // 2
 
 
-def test_a_grid_that_changes_a_bound_at_nearly_every_point_names_the_axis_that_stands_in_the_way():
+def test_an_axis_that_changes_how_many_samples_may_fail_is_named_as_what_stands_in_the_way():
     ends = {"path": "decide.processors.max", "start": 1, "stop": 40, "num": 40}
     question = ASKED["a limit that may fail"] | {"sweep": {"most": ends}}
     choice = paths.chosen(scenarios.grid(dse.load(question)))
