@@ -27,9 +27,9 @@ KEPT_SECONDS = 1.0
 """Work of which a sweep writes down what is done, while a chunk lasts."""
 UNTRIED_SECONDS = 0.1
 """Declared seconds of a chunk that is not worth being tried at a few points first."""
-FIRST_PART, GROWTH, LOOKED = 8, 8.0, 4.0
-"""A chunk begins with such a part of it. A piece is at most so many times as large as the one before; the second one so
-many times, to see whether it is its points that take the time."""
+FIRST_PART, GROWTH, LOOKED = 8, 8.0, 0.5
+"""A chunk begins with such a part of such a part of it. A piece is at most so many times as large as the one before;
+where points seem to take long the second one is so many times as large, to see whether it is the points."""
 LEFT_WHOLE = 1.5
 """So many times as many points as are wanted are not cut."""
 TIMES_LONGER, LEAST_OF_ALL = 5.0, 4.0
@@ -61,19 +61,20 @@ class Pace:
         (before, lasted), self.last = self.last, (points, seconds)
         self.slow = max(seconds / points, 0.5 * (self.slow + seconds / points), 1e-12)
         wanted = PIECE_SECONDS / self.slow
-        if 0 < before < points:
+        if before and points != before:
             each = max((seconds - lasted) / (points - before), 1e-12)
             fixed = max(seconds - each * points, 0.0)
             wanted, self.looked = max(wanted, min(LEAST_OF_ALL * fixed / each, TIMES_LONGER * wanted)), True
-        elif not self.looked and seconds < 2 * PIECE_SECONDS:
-            wanted = max(wanted, LOOKED * points)
+        elif not self.looked:
+            # of pieces of one size it is not known whether their points take the time
+            wanted = max(wanted, (GROWTH if seconds < PIECE_SECONDS else LOOKED) * points)
         self.room = max(min(wanted, GROWTH * max(self.room, points)), 1.0)
 
     def of_piece(self, points: int, declared: float) -> float:
         """Return how many points the next piece of a chunk has; ``declared``: seconds of all its ``points``."""
         if self.room:
             return self.room
-        return points if declared <= UNTRIED_SECONDS else max(points // FIRST_PART, 1)
+        return points if declared <= UNTRIED_SECONDS else max(points // FIRST_PART**2, 1)
 
 
 @dataclass(slots=True)
@@ -136,7 +137,7 @@ def in_pieces(
     while waiting:
         node, piece = waiting.pop()
         points = math.prod(over_grid.sides(piece))
-        cut = _in_two(grid, piece, FIRST_PART if node == 1 else 2) if points > 1 else []
+        cut = _in_two(grid, piece, FIRST_PART if node <= 2 else 2) if points > 1 else []
         stored = None
         if kept is not None and node in kept.nodes:
             stored = kept.read(node, results.dataset.blank(plan, over_grid.sides(piece)))
