@@ -6,12 +6,14 @@ is not, that is said; how long it really takes the sweep's progress tells.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import results.stores.chunks
 from dse.sweeping import audits
 from dse.sweeping.points.chunk_work import Ready, side_by_side
+from dse.sweeping.points.declared import KINDS
 from dse.system.nouns import plural
 from solvers import work
 
@@ -66,9 +68,9 @@ def seconds(at: Ready, on: int) -> float:
 
 def not_counted(at: Ready) -> str:
     """Say why a sweep may take far longer or shorter than is declared; empty where it should not."""
-    every = list(at.grid.bases.values())
     if at.points is not None or at.kind == "array":
         return ""
+    every = list(itertools.islice(map(at.grid.question, at.grid.kinds()), KINDS))
     if at.path is None:
         return ROUGH if any(map(work.is_rough, every)) else ""
     searched = at.kind == "search" or bool(getattr(at.path, "without", {}))

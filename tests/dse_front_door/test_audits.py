@@ -14,7 +14,7 @@ import results.stores.store
 import scenarios
 from dse.cli import main
 from dse.sweeping import audits, targets
-from dse.sweeping.points import chunk_work, one_by_one
+from dse.sweeping.points import chunk_work, one_by_one, piecewise
 from dse.sweeping.points.study import Study
 from solvers import many_points, paths
 from solvers.answer import NO_REASON
@@ -67,7 +67,11 @@ def test_a_wrong_answer_of_a_fast_way_fails_the_sweep(grid_file: Any, tmp_path: 
     assert told["points"] == 24
 
 
-def test_what_was_left_over_is_counted(grid_file: Any, tmp_path: Path, rightly: None):
+def test_what_was_left_over_is_counted(
+    grid_file: Any, tmp_path: Path, rightly: None, monkeypatch: pytest.MonkeyPatch
+):
+    # this way leaves one point of each block over: a chunk is to be one
+    monkeypatch.setattr(piecewise.Pace, "of_piece", lambda self, points, declared: points)
     found = dse.sweep(grid_file(8), tmp_path / "s.zarr", workers=1, progress=False)
     chunks = len(results.stores.store.done(tmp_path / "s.zarr"))
     assert found.attrs["points_solved_singly"] == chunks
