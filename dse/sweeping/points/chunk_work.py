@@ -226,7 +226,13 @@ def _by_pieces(
         return _anew(at, region, told), time.perf_counter() - began
     declared = at.work * math.prod(over_grid.sides(region))
     solve = partial(_anew, at)
-    return in_pieces(at.grid, at.plan, region, solve, at.pace, declared, told, kept)
+    # how long searches take, and why there is no design in samples, nobody knows before
+    sure = (
+        at.path is not None
+        and at.kind != "search"
+        and at.grid.question((0,) * len(at.grid.shape)).uncertain is None
+    )
+    return in_pieces(at.grid, at.plan, region, solve, at.pace, declared, sure, told, kept)
 
 
 def _anew(at: Ready, region: tuple[slice, ...], told: Told | None) -> Solved:

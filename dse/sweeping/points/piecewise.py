@@ -26,7 +26,7 @@ PIECE_SECONDS = 2.0
 KEPT_SECONDS = 1.0
 """Work of which a sweep writes down what is done, while a chunk lasts."""
 UNTRIED_SECONDS = 0.1
-"""Declared seconds of a chunk that is not worth being tried at a few points first."""
+"""Declared seconds of a chunk that is not worth being tried at a few points first, of ways that search."""
 FIRST_PART, GROWTH, LOOKED = 8, 8.0, 0.5
 """A chunk begins with such a part of such a part of it. A piece is at most so many times as large as the one before;
 where points seem to take long the second one is so many times as large, to see whether it is the points."""
@@ -70,11 +70,14 @@ class Pace:
             wanted = max(wanted, (GROWTH if seconds < PIECE_SECONDS else LOOKED) * points)
         self.room = max(min(wanted, GROWTH * max(self.room, points)), 1.0)
 
-    def of_piece(self, points: int, declared: float) -> float:
-        """Return how many points the next piece of a chunk has; ``declared``: seconds of all its ``points``."""
+    def of_piece(self, points: int, declared: float, *, sure: bool) -> float:
+        """Return how many points the next piece of a chunk has; ``declared``: seconds of all its ``points``.
+
+        ``sure``: these are about right.
+        """
         if self.room:
             return self.room
-        return points if declared <= UNTRIED_SECONDS else max(points // FIRST_PART**2, 1)
+        return points if sure or declared <= UNTRIED_SECONDS else max(points // FIRST_PART**2, 1)
 
 
 @dataclass(slots=True)
@@ -123,13 +126,15 @@ def in_pieces(
     solve: Callable[[Region, Told | None], Solved],
     pace: Pace,
     declared: float,
+    sure: bool,
     told: Told | None = None,
     kept: Kept | None = None,
 ) -> tuple[Solved, float]:
     """Answer a block piece by piece; also the seconds that it took, those of pieces that were ``kept`` included.
 
     ``solve``: answers a piece, and calls what it is given with the number of its points that are solved.
-    ``declared``: seconds of the whole block. ``told``: is called with the number of points of the block.
+    ``declared``: seconds of the whole block, which are about right where they are ``sure``. ``told``: is called with
+    the number of points of the block.
     """
     size = math.prod(over_grid.sides(region))
     chunk, telling = _Chunk({}), _Telling(told)
@@ -143,7 +148,7 @@ def in_pieces(
             stored = kept.read(node, results.dataset.blank(plan, over_grid.sides(piece)))
         if stored is None and cut:
             part_there = kept is not None and kept.below(node)
-            if part_there or points > LEFT_WHOLE * pace.of_piece(size, declared):
+            if part_there or points > LEFT_WHOLE * pace.of_piece(size, declared, sure=sure):
                 waiting += [(2 * node + 1, cut[1]), (2 * node, cut[0])]
                 continue
         if stored is not None:
