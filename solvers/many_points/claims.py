@@ -73,8 +73,9 @@ def axes_of_ends(grid: Grid) -> str:
 
 def too_many_ends(grid: Grid) -> Offer | None:
     """Refuse a grid of which few points share the bounds of what is decided, for a way that answers these together."""
-    ends = math.prod(grid.shape[k] for k in {c.along for c in grid.changes if c.target.kind == "decide"})
-    if grid.size >= OF_A_STRUCTURE * ends and ends <= GROUPS:
+    swept = {c.along for c in grid.changes if c.target.kind == "decide"}
+    ends = math.prod(grid.shape[k] for k in swept)
+    if not swept or (grid.size >= OF_A_STRUCTURE * ends and ends <= GROUPS):
         return None
     return Offer(
         reason=f"{axes_of_ends(grid)} changes a bound of what is decided: points with the same bounds are answered "
