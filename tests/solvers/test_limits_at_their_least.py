@@ -5,6 +5,7 @@ import pytest
 
 import dse
 from results.solution import Status
+from solvers.geometric.points import geometric_answers
 
 EQUALITY = {
     "model": "roofline",
@@ -36,16 +37,21 @@ def test_a_limit_met_along_a_curve_leaves_more_than_the_designs_near_one_that_at
     assert found.objective <= goal.min() * (1 + 1e-6)
 
 
-def test_a_limit_that_whole_curves_attain_at_its_least_value_has_no_optimum_near_one_of_them() -> None:
+def test_a_limit_that_whole_curves_attain_at_its_least_value_has_no_optimum_near_one_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """25 / (x + y) + x + y is 10 at least, wherever x + y = 5; the best of these is 8.23932, at x = 3.5408."""
     source = EQUALITY | {
         "decide": {n: {"min": 3.0 - 2 * k, "max": 4.2 - 2 * k} for k, n in enumerate(("x", "y"))},
         "define": {"goal": "x + 1.7 * y + 3 / x + 2 / y", "z": "25 / (x + y) + x + y"},
         "limits": {"z": {"max": 10.0}},
     }
-    found = dse.solve(source)
+    # a gap of 1e-3 needs no more
+    monkeypatch.setattr(geometric_answers, "NODES_OF_STRAINED", 400)
+    # the best near one that attains the limit is 0.19 % above the best of all
+    found = dse.solve(source | {"gap": 1e-3})
     x = np.linspace(3.0, 4.2, 100_001)
     x = x[(5 - x >= 1.0) & (5 - x <= 2.2)]
     least = (x + 1.7 * (5 - x) + 3 / x + 2 / (5 - x)).min()
-    assert found.objective == pytest.approx(least, rel=2e-5)
+    assert least * (1 - 1e-6) <= found.objective <= least * (1 + 1e-3)
     assert found.bound <= least * (1 + 1e-9)
