@@ -107,10 +107,16 @@ def _loaded_piece(data: bytes, name: Sequence[int], like: Mapping[str, np.ndarra
     head, _, numbers = rest.partition(b"\n")
     try:
         told = json.loads(head)
+        note = told["note"]
+        # what is noted of a piece: points left over and why, and seconds
+        if not (isinstance(note["alone"], int) and isinstance(note["seconds"], float)):
+            return None
+        if any(not isinstance(count, int) for count in note["left_over"].values()):
+            return None
         if told["piece"] != list(name) or set(told["bytes"]) != set(like):
             return None
-        return {n: _array_of(p, like[n]) for n, p in _divided_bytes(numbers, told["bytes"])}, told["note"]
-    except (ValueError, KeyError, TypeError):
+        return {n: _array_of(p, like[n]) for n, p in _divided_bytes(numbers, told["bytes"])}, note
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 
