@@ -189,6 +189,27 @@ def test_designs_are_judged_in_fresh_samples_once_for_all_limits(monkeypatch: py
     assert len(runs) == 1
 
 
+def values_as_alone(asked: dict[str, Any], rtol: float) -> int:
+    """Answer a grid together, hold what it says of conflicts against each point alone; how many values are told."""
+    grid = scenarios.grid(dse.load(asked))
+    path, plan = tables.way(grid).path, layout(grid)
+    assert path is not None
+    arrays, left = path.solve(plan, over_grid.whole(grid))
+    assert not left.any()
+    feasible_values.complete(grid, plan, over_grid.whole(grid), arrays, left, answer)
+    places = list(np.ndindex(*grid.shape))
+    told = 0
+    for place, alone in zip(places, points_alone.answers(grid, places), strict=True):
+        wanted = to_arrays(plan, [alone], (1,))
+        assert arrays["status"][place] == wanted["status"][0], place
+        np.testing.assert_array_equal(arrays["binding"][place], wanted["binding"][0], str(place))
+        there = np.isfinite(wanted["would_do"][0])
+        np.testing.assert_array_equal(np.isfinite(arrays["would_do"][place]), there)
+        np.testing.assert_allclose(arrays["would_do"][place][there], wanted["would_do"][0][there], rtol=rtol)
+        told += int(there.sum())
+    return told
+
+
 def test_why_points_have_no_design_is_what_each_by_itself_says():
     asked = {
         **COUNTS,
@@ -199,23 +220,7 @@ def test_why_points_have_no_design_is_what_each_by_itself_says():
             "cap": {"path": "limits.power.max", "factors": [0.01, 0.3, 10.0]},
         },
     }
-    grid = scenarios.grid(dse.load(asked))
-    path, plan = tables.way(grid).path, layout(grid)
-    assert path is not None
-    arrays, left = path.solve(plan, over_grid.whole(grid))
-    assert not left.any()
-    feasible_values.complete(grid, plan, over_grid.whole(grid), arrays, left, answer)
-    places = list(np.ndindex(*grid.shape))
-    values_told = 0
-    for place, alone in zip(places, points_alone.answers(grid, places), strict=True):
-        wanted = to_arrays(plan, [alone], (1,))
-        assert arrays["status"][place] == wanted["status"][0]
-        np.testing.assert_array_equal(arrays["binding"][place], wanted["binding"][0])
-        there = np.isfinite(wanted["would_do"][0])
-        np.testing.assert_array_equal(np.isfinite(arrays["would_do"][place]), there)
-        np.testing.assert_allclose(arrays["would_do"][place][there], wanted["would_do"][0][there], rtol=1e-9)
-        values_told += int(there.sum())
-    assert values_told
+    assert values_as_alone(asked, 1e-9)
 
 
 def test_bounds_that_do_are_told_at_many_points_as_at_each():
@@ -231,23 +236,8 @@ def test_bounds_that_do_are_told_at_many_points_as_at_each():
         "most": {"path": "decide.replicas.max", "values": [60, 100]},
         "width": {"path": "given.tensor_parallel", "values": [6, 8]},
     }
-    grid = scenarios.grid(dse.load(asked))
-    path, plan = tables.way(grid).path, layout(grid)
-    assert path is not None
-    arrays, left = path.solve(plan, over_grid.whole(grid))
-    assert not left.any()
-    feasible_values.complete(grid, plan, over_grid.whole(grid), arrays, left, answer)
-    places = list(np.ndindex(*grid.shape))
-    told = 0
-    for place, alone in zip(places, points_alone.answers(grid, places), strict=True):
-        wanted = to_arrays(plan, [alone], (1,))
-        assert arrays["status"][place] == wanted["status"][0], place
-        np.testing.assert_array_equal(arrays["binding"][place], wanted["binding"][0], str(place))
-        np.testing.assert_allclose(
-            arrays["would_do"][place], wanted["would_do"][0], rtol=1e-7, err_msg=str(place)
-        )
-        told += int(np.isfinite(wanted["would_do"][0]).sum())
-    assert told >= len(places) // 2
+    # of eight points; searches by boxes end within a gap
+    assert values_as_alone(asked, 1e-7) >= 4
 
 
 def test_an_axis_that_changes_how_many_samples_may_fail_is_named_as_what_stands_in_the_way():
