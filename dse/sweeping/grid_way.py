@@ -19,8 +19,8 @@ from solvers import work
 
 AT_ONCE, SEARCHED, SINGLY = "all points of a chunk at once", "chunks searched", "point by point"
 UNTRIED = " (not tried here, which takes long: the sweep tries a few points first)"
-ROUGH = "or from a tenth of that to ten times that, by the searches that points take"
-WITHOUT_DESIGN = "longer where points have no design, of which it is searched why"
+ROUGH = "up to ten times less or more, as how long a search takes is not known before it is made"
+WITHOUT_DESIGN = "longer if points have no design: the reason is then searched for"
 HELPERS = 8.0
 """Declared seconds from which helper processes are worth their start, where threads would be of no use."""
 
