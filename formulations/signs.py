@@ -5,8 +5,10 @@ for every design x:
 
 - the slope of log(N/D) in log u lies between (least exponent of u in N) − (greatest in D) and (greatest in N) −
   (least in D), since it is a difference of weighted means of exponents; a maximum's slope is that of one of its
-  arguments. Where this interval does not cross 0, the worst u is known: one end;
-- in all other u together, log N is convex in log u, a maximum of convex functions is convex, and so is log(N/D) if D
+  arguments, a pick's that of one of the entries of its list. Where this interval does not cross 0, the worst u is
+  known: one end;
+- in all other u together, log N is convex in log u, so is a maximum of convex functions or a pick of one,
+  and so is log(N/D) if D
   depends on them through one factor u^e only. A convex function is largest at a vertex.
 
 So the worst case is among the vertices with the first kind at their known end; where neither holds, nothing is proved.
@@ -59,7 +61,7 @@ def worst(nominal: Question, names: Sequence[str]) -> list[Worst]:
     rest = {n: v for n, v in nominal.given.items() if n not in names}
     unknown = tuple(Decision(n) for n in names)
     question = replace(nominal, given=rest, decide=(*nominal.decide, *unknown))
-    with maxima.named() as taken:
+    with maxima.named(picks=True) as taken:
         goal, rows = symbolic(question)
     stated: list[tuple[RowKey | None, Pair]] = [(r.key, (r.numerator, r.denominator)) for r in rows]
     if goal is not None:

@@ -15,7 +15,8 @@ import numpy as np
 
 from dse.names import unknown
 from dse.system.records import dataclass
-from results import explained_layout, fresh_layout, provenance, variables
+from results import provenance, variables
+from results.layouts import explained_layout, fresh_layout
 from results.solution import THROUGH, Solution, Status
 from results.telling import families
 from results.telling.limits import base_name, limit_names
@@ -114,8 +115,8 @@ def layout(
 ) -> Layout:
     """Lay out the dataset of a grid; ``attributes`` (say ``method``, how points were solved) join its own.
 
-    ``full``: with what stands beside each answer (see ``results.explained_layout``). ``needed``: names that variables
-    have which join the dataset later.
+    ``full``: with what stands beside each answer (see ``results.layouts.explained_layout``). ``needed``: names that
+    variables have which join the dataset later.
 
     Raises ValueError for an axis whose name the dataset needs for itself.
     """

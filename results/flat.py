@@ -17,7 +17,7 @@ from dse.system.records import dataclass
 from results.along_fronts.variable_names import FRONT, PLACE_STATUS, of_whole_front
 from results.axes import codes
 from results.dataset import LIMIT, STATUS_CODES
-from results.explained_layout import ALTERNATIVE, PARAMETER
+from results.layouts.explained_layout import ALTERNATIVE, PARAMETER
 from results.solution import Status
 from results.stores.chunks import block, chunk_slices
 from results.telling import sizes

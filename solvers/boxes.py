@@ -21,6 +21,7 @@ from formulations.arithmetics.slopes import Slope
 from formulations.grids.divided import at
 from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
+from scenarios.define.composed import definitions_of
 from scenarios.question import Decision, Question
 
 LISTED_ROUNDING = 1e-9
@@ -161,14 +162,15 @@ def spaces(question: Question, count: int) -> Space:
 def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
     ends: Any = (box := evaluation.box(question, d.name)).low, box.high, box.searched
     low, high, own = ends
-    # no slack beyond the quantity's own ends: a logarithm or a power may have no value there
+    # no slack beyond the quantity's own ends, nor of what definitions of a file are of: they may have no value there
+    slack = 0.0 if definitions_of(question.model) and not d.integer else HOLDS
     least, most = (0.0 if own[0] else low), (np.inf if own[1] else high)
     if d.minimum is not None:
         asked = np.asarray(d.minimum) > 0
-        low = np.where(asked, np.maximum(d.minimum * (1 - HOLDS), np.minimum(d.minimum, least)), low)
+        low = np.where(asked, np.maximum(d.minimum * (1 - slack), np.minimum(d.minimum, least)), low)
         own = own[0] & ~asked, own[1]
     if d.maximum is not None:
-        high, own = np.minimum(d.maximum * (1 + HOLDS), np.maximum(d.maximum, most)), (own[0], False)
+        high, own = np.minimum(d.maximum * (1 + slack), np.maximum(d.maximum, most)), (own[0], False)
     if d.values is not None:
         ends = (-np.inf if d.minimum is None else low, np.inf if d.maximum is None else high)
         low, high, own = np.maximum(ends[0], d.values[0]), np.minimum(ends[1], d.values[-1]), (False, False)

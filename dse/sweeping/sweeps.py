@@ -33,8 +33,8 @@ from dse.system.processes import WorkersLost
 from dse.system.progress import Report, announce, reporting
 from dse.system.records import dataclass
 from formulations.grids import over_grid
-from results import explained_layout
 from results.dataset import Layout
+from results.layouts import explained_layout
 from results.stores import grown
 from results.stores.chunks import ChunkIndex
 
@@ -73,7 +73,8 @@ def sweep(
     ``retry_failed``: also solve points again that an earlier run stored as ``error``. ``extend``: the store may hold
     the same question with fewer values on its axes; its points are taken over as they are, only what is missing is
     computed, and the store is replaced when all is done. ``by``: a solver that answers every point through Pyomo, in
-    place of our own methods. ``full``: also keep what stands beside each answer (see ``results.explained_layout``).
+    place of our own methods. ``full``: also keep what stands beside each answer (see
+    ``results.layouts.explained_layout``).
 
     What the audit found is the attribute ``audit`` of the dataset, see ``dse.sweeping.audits.figures``.
 

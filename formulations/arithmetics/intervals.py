@@ -88,7 +88,13 @@ class Interval(Enclosure):
 
     def __add__(self, other: Any) -> Interval:
         b = Interval.of(other)
-        return _outward(self.lo + b.lo, self.hi + b.hi, both(self.positive(), b.positive()))
+        low, high = self.lo + b.lo, self.hi + b.hi
+        positive = both(self.positive(), b.positive())
+        found = _outward(low, high, positive)
+        if positive is True:
+            return found
+        # a sum of floats that is 0 is exact: rounded outwards, what is divided by it might have either sign
+        return Interval(np.where(low == 0.0, low, found.lo), np.where(high == 0.0, high, found.hi))
 
     def __mul__(self, other: Any) -> Interval:
         b = Interval.of(other)

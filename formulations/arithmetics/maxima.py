@@ -56,6 +56,12 @@ class Maxima:
             return several[0] if several else ratio(0.0)
         return self._named(several)
 
+    def picked(self, entries: Sequence[Ratio]) -> Ratio:
+        """Return the unknown that stands for one of some: that is what its slopes and its shape are, too."""
+        some = [e for e in entries if e.numerator.terms]
+        self.taken += bool(some)
+        return self._named(some) if some else ratio(0.0)
+
     def _named(self, terms: Iterable[Ratio]) -> Ratio:
         name = f"{DOWN}{self.taken}"
         self.terms[name] = tuple(terms)
@@ -140,14 +146,19 @@ class Maxima:
 
 
 @contextmanager
-def named() -> Iterator[Maxima]:
-    """Let maxima of symbols be unknowns of their own while a model runs; outside they are refused."""
+def named(*, picks: bool = False) -> Iterator[Maxima]:
+    """Let maxima of symbols be unknowns of their own while a model runs; outside they are refused.
+
+    ``picks``: so is what an unknown picks, which no row tells from the largest: of use for slopes alone.
+    """
     maxima = Maxima()
     before = posynomial.larger.set(maxima.larger)
+    before_picks = posynomial.picked.set(maxima.picked if picks else None)
     try:
         yield maxima
     finally:
         posynomial.larger.reset(before)
+        posynomial.picked.reset(before_picks)
 
 
 @dataclass(frozen=True, slots=True)

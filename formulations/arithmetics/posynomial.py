@@ -6,7 +6,7 @@ A model run on :class:`Ratio` symbols returns each metric as N/D with posynomial
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
@@ -27,6 +27,8 @@ MOST_PRODUCTS = 20_000
 # what names the larger of two while a model runs (formulations.arithmetics.maxima); where nothing does, it is refused
 # (of one alone: what stands for it, so that a power of a sum becomes one of an unknown)
 larger: ContextVar[Callable[..., Ratio] | None] = ContextVar("larger", default=None)
+# what names the entry that an unknown picks, likewise
+picked: ContextVar[Callable[[Sequence[Ratio]], Ratio] | None] = ContextVar("picked", default=None)
 
 
 class NotPosynomial(CannotTake):
@@ -333,6 +335,22 @@ def _log2(x: Ratio) -> LogMonomial | Refused:
     if not (x.numerator.is_monomial and x.denominator.is_monomial):
         return Refused("a logarithm of a sum")
     return LogMonomial(x)
+
+
+@arithmetic.pick.register(Ratio)
+def _pick(_which: Ratio, values: Sequence[Any]) -> Any:
+    name = picked.get()
+    if name is None:
+        return Refused("a pick from a list")
+    return next((Refused(v.reason) for v in values if isinstance(v, Closed)), None) or name(
+        [ratio(v) for v in values]
+    )
+
+
+@arithmetic.register_differs(Ratio)
+def _differs(_a: Ratio, _b: Any) -> Any:
+    name = picked.get()
+    return Refused("whether two picks differ") if name is None else name([ratio(1.0)])
 
 
 @arithmetic.power.register(Ratio)

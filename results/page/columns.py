@@ -12,11 +12,12 @@ import numpy as np
 
 from dse.quantities import show
 from dse.system.records import dataclass
-from results import axes, explained_layout, flat
+from results import axes, flat
 from results.along_fronts.variable_names import FRONT, of_whole_front
 from results.dataset import BINDING, CONFLICTING, LIMIT, STATUS_CODES
 from results.dataset import goals as goals_of
-from results.fresh_layout import KEPT, MEAN, PROMISED, QUANTILES
+from results.layouts import explained_layout
+from results.layouts.fresh_layout import KEPT, MEAN, PROMISED, QUANTILES
 from results.page import fronts
 from results.page.fronts import Place, Progress
 from results.page.insides import Insides, rounded

@@ -15,7 +15,7 @@ from dse.system.records import dataclass
 from results import axes, designs, flat
 from results.along_fronts.variable_names import FRONT
 from results.dataset import objectives
-from results.fresh_layout import QUANTILES
+from results.layouts.fresh_layout import QUANTILES
 from results.pictures.canvas import (
     COLOURS,
     LINES,

@@ -12,7 +12,7 @@ import numpy as np
 from dse.quantities import plural
 from dse.system.records import dataclass
 from results import axes, flat
-from results.fresh_layout import JOIN, KEPT, PROMISED
+from results.layouts.fresh_layout import JOIN, KEPT, PROMISED
 from results.telling.fresh import Estimate, Kept, percent
 from results.variables import ENDS, PROMISE
 

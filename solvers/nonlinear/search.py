@@ -258,7 +258,7 @@ def _try(s: _Search, point: Indices, x: Array) -> Array:
     """Evaluate designs in plain floats, keep the best of each point, and return what they reach (infinite: none)."""
     x = s.where.at(point).point(x.copy())
     worst, goal = boxes.measured(at(s.question, point), x)
-    goal = np.where(np.isnan(goal) | ~(worst <= 1.0 + HOLDS), np.inf, goal)
+    goal = np.where(np.isfinite(goal) & (worst <= 1.0 + HOLDS), goal, np.inf)
     exact = np.where(worst > 1.0 + (HOLDS if s.slack_counts else HELD_WITHIN), np.inf, goal)
     keep_least(s.value, s.x, point, exact, x)
     keep_least(s.slack, s.slack_x, point, goal, x)

@@ -23,7 +23,7 @@ from formulations.row_keys import RowKey
 from formulations.tolerances import HOLDS
 from formulations.uncertainty.wanted import Chance, Wanted
 from formulations.uncertainty.worlds import few_at_once, judged
-from results import fresh_layout
+from results.layouts import fresh_layout
 from results.variables import PROMISE
 from scenarios.axes import chance_axes
 from scenarios.define import composed

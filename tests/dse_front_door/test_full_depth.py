@@ -15,7 +15,8 @@ from click.testing import CliRunner
 import dse
 import scenarios
 from dse.cli import main
-from results import dataset, explained_layout, plot
+from results import dataset, plot
+from results.layouts import explained_layout
 from results.solution import Status
 from results.stores.store import StoreError
 from scenarios import ScenarioError

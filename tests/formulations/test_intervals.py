@@ -51,6 +51,15 @@ def test_powers_and_logarithms_of_positive_intervals_hold_every_value(
     assert inside(arithmetic.exp(arithmetic.log(x)), p)
 
 
+@given(st.floats(1e-6, 1e6), st.floats(0, 1e3))
+def test_a_sum_that_is_exactly_zero_is_not_rounded(x: float, more: float) -> None:
+    """A sum of floats is 0 only where it is exactly 0: what is divided by it has one sign beside it."""
+    above = Interval(x, x + more) + -x
+    below = Interval(x - more, x) + -x
+    assert above.lo == 0.0 <= above.hi
+    assert below.lo <= 0.0 == below.hi
+
+
 def test_many_numbers_are_rounded_as_few_are() -> None:
     """Both ways of rounding outwards give the next float, also at zeros, infinities and the ends of each binade."""
     edges = np.array([0.0, 5e-324, 2.0**-1022, 1.0, 2.0, np.finfo(float).max, np.inf, np.nan])

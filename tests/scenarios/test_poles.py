@@ -42,6 +42,8 @@ def asked(goal: str, sense: str = "minimize", decide: dict[str, Any] = X, **more
         ("log(2 - x) + y", "minimize", TWO),
         ("x / (y - 1)", "maximize", TWO),
         ("log(x * y - 1)", "minimize", TWO),
+        ("x * log(x - 1)", "minimize", X),
+        ("-1 / (3 - x)", "minimize", X),
     ],
 )
 def test_what_goes_to_infinity_has_no_best_design(goal: str, sense: str, decide: dict[str, Any]) -> None:
@@ -64,6 +66,11 @@ def test_a_pole_that_limits_keep_away_leaves_a_best_design() -> None:
         ("(x - 1) * log(x - 1)", X, -math.exp(-1), 1 + math.exp(-1)),
         ("(2 - x) * log(2 - x)", X, -math.exp(-1), 2 - math.exp(-1)),
         ("0 - log(2 - x) - 3 * x", X, math.log(3) - 5, 5 / 3),
+        ("1 / (3 - x)", X, 1 / 2, 1),
+        ("x + 1 / (3 - x)", X, 3 / 2, 1),
+        ("1 / (x - 1)", X, 1 / 2, 3),
+        ("1 / (3 - x) + 1 / (x - 1)", X, 2, 2),
+        ("x * y / (3 - x)", TWO, 1 / 2, 1),
     ],
 )
 def test_the_best_design_may_be_inside(goal: str, decide: dict[str, Any], least: float, x: float) -> None:
