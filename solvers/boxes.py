@@ -25,6 +25,8 @@ from scenarios.define.composed import definitions_of
 from scenarios.question import Decision, Question
 
 LISTED_ROUNDING = 1e-9
+SMALLEST = 1e-14
+"""The width by ratio from which on a box can be cut."""
 SLABS, MOST_ROUNDS = 32, 30
 SLOPES_TOGETHER = 20_000_000
 NEXT_TO_NOTHING = 1e-6
@@ -124,6 +126,31 @@ class Space:
 
 def _slack(x: Array) -> Array:
     return np.minimum(np.abs(x) * LISTED_ROUNDING, LISTED_ROUNDING * 1e3)
+
+
+def cut_along(where: Space, low: Array, high: Array, steep: Array) -> Indices:
+    """Return the variable that moves the numbers of each box most; one whose ends are as good as equal moves none."""
+    width = where.width(low, high)
+    with np.errstate(invalid="ignore"):
+        moved = np.where(width > SMALLEST, steep * width, -np.inf)
+    return np.asarray(np.argmax(moved, axis=1))
+
+
+def halves(where: Space, low: Array, high: Array, along: Indices) -> tuple[Array, Array]:
+    """Return both halves of every box, cut ``along`` a variable of its own."""
+    every = np.arange(len(low))
+    left, right = high.copy(), low.copy()
+    near = where.nothing
+    middle = np.clip(np.sqrt(low + near) * np.sqrt(high + near) - near, low, high)[every, along]
+    left[every, along], right[every, along] = middle, middle
+    for k in np.flatnonzero(where.discrete):
+        mine = along == k
+        below = np.maximum(where.down(int(k), middle[mine]), low[mine, k])
+        left[mine, k] = below
+        right[mine, k] = (
+            below + 1 if where.integer[k] else where.up(int(k), below * (1 + 4 * LISTED_ROUNDING))
+        )
+    return np.concatenate([low, right]), np.concatenate([left, high])
 
 
 def space(question: Question) -> Space:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.system.arrays import Array
+from dse.system.arrays import Array, Bools
 from formulations.arithmetics import intervals
 from formulations.arithmetics.intervals import Interval
 
@@ -76,21 +76,10 @@ def _ends_of_shares(
     Two rows each: where a has the least share, and where it has the largest. What a and b have in common cancels in
     log(b/a), which the mean-value form bounds; ``moves``: the ends of its slopes along inputs that ``reach`` so far.
     """
-    ends = np.empty((4, 2, *reach.lo.shape[1:]))
-    one, other, over, under = ends
+    one, other = np.empty((2, 2, *reach.lo.shape[1:]))
     one[0], one[1] = _ends(a, 0)
     other[1], other[0] = _ends(b, 0)
-    over[1], over[0] = _ends(b, 1)
-    under[0], under[1] = _ends(a, 1)
-    move = np.log(over / under)
-    (low, high), back, ahead = moves, reach.lo, reach.hi
-    # the centre is in the box, so that 0 is one of the values; no number inside is infinite
-    move[0] += np.fmax(np.fmax(high * ahead, low * back), 0.0).sum(0)
-    move[1] += np.fmin(np.fmin(low * ahead, high * back), 0.0).sum(0)
-    pad = MOVE_ROUNDING * (1.0 + np.abs(move))
-    move[0] += pad[0]
-    move[1] -= pad[1]
-    whole, ratio = one + other, np.exp(move)
+    whole, ratio = one + other, np.exp(_log_ratio(a, b, moves, reach))
     own, rest, part = one / whole, other / whole, 1.0 / (1.0 + ratio)
     left, known = ratio * part, (one[0] > 0) & (other[1] > 0)
     np.fmax(own[0], part[0], out=own[0], where=known)
@@ -103,6 +92,41 @@ def _ends_of_shares(
         extreme = _LEAST_AND_LARGEST.reshape(2, *(1,) * (own.ndim - 1))
         own, rest = np.where(lost, extreme, own), np.where(lost, 1.0 - extreme, rest)
     return own, rest
+
+
+def _log_ratio(a: Interval, b: Interval, moves: tuple[Array, Array], reach: Interval) -> Array:
+    """Return the largest and the least value of log(b/a) over boxes: see ``_ends_of_shares``."""
+    over, under = np.empty((2, 2, *reach.lo.shape[1:]))
+    over[1], over[0] = _ends(b, 1)
+    under[0], under[1] = _ends(a, 1)
+    move = np.log(over / under)
+    (low, high), back, ahead = moves, reach.lo, reach.hi
+    # the centre is in the box, so that 0 is one of the values; no number inside is infinite
+    move[0] += np.fmax(np.fmax(high * ahead, low * back), 0.0).sum(0)
+    move[1] += np.fmin(np.fmin(low * ahead, high * back), 0.0).sum(0)
+    pad = MOVE_ROUNDING * (1.0 + np.abs(move))
+    move[0] += pad[0]
+    move[1] -= pad[1]
+    return np.asarray(move)
+
+
+def always_larger(
+    a: Interval, b: Interval, own: Slopes, others: Slopes, reach: Interval
+) -> tuple[Bools, Bools]:
+    """Return in which boxes a is at least b everywhere, and in which b is at least a.
+
+    By the ends of both, or, of what is positive, by log(b/a), in which cancels what they have in common.
+    """
+    one, other = row(a, 0), row(b, 0)
+    above, below = one.lo >= other.hi, other.lo >= one.hi
+    positive = (one.lo > 0.0) & (other.lo > 0.0) & ~(above | below)
+    apart = [k for k, (p, q) in enumerate(zip(own, others, strict=True)) if p is not q]
+    if not positive.any():
+        return above, below
+    shape = (len(apart), *reach.lo.shape[1:])
+    p, q = (_together([s[k] for k in apart], shape) for s in (own, others))
+    most, least = _log_ratio(a, b, (q.lo - p.hi, q.hi - p.lo), Interval(reach.lo[apart], reach.hi[apart]))
+    return above | (positive & (most <= 0.0)), below | (positive & (least >= 0.0))
 
 
 def _averages(own: Array, rest: Array, p: Interval, q: Interval) -> tuple[Array, Array]:

@@ -218,8 +218,7 @@ def _maximum(a: Any, b: Any) -> Slope:
 
 
 def _larger(a: Slope, b: Slope) -> tuple[Interval, Slopes]:
-    one, other = a.value, b.value
-    above, below = one.lo >= other.hi, other.lo >= one.hi
+    above, below = slope_sums.always_larger(a.at, b.at, a.slopes, b.slopes, a.reach)
     slopes = tuple(
         p
         if p is q
@@ -229,7 +228,9 @@ def _larger(a: Slope, b: Slope) -> tuple[Interval, Slopes]:
         )
         for p, q in zip(a.slopes, b.slopes, strict=True)
     )
-    return intervals.maximum(a.at, b.at), slopes
+    found = intervals.maximum(a.at, b.at)
+    most = np.where(above, a.at.hi, np.where(below, b.at.hi, found.hi))
+    return Interval(found.lo, most), slopes
 
 
 for _reading in (arithmetic.at_most, arithmetic.at_least):

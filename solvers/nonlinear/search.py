@@ -38,7 +38,6 @@ The second where any design will do, be it that none is found after ``UNSUCCESSF
 boxes refuted, whatever comes first.
 """
 UNSUCCESSFUL_BOXES = 2000
-SMALLEST = 1e-14
 NARROWED = 1e3
 AT_BOX_END = 1e-6
 HELD_WITHIN = 1e-10
@@ -280,7 +279,9 @@ def _open_boxes(s: _Search, now: Boxes) -> Boxes:
     cutoff = s.cutoff(now.point)
     better = now.key <= cutoff if s.listed else ~(now.key >= cutoff)
     alone = np.where(
-        s.where.discrete, now.low >= now.high, s.where.at(now.point).width(now.low, now.high) <= SMALLEST
+        s.where.discrete,
+        now.low >= now.high,
+        s.where.at(now.point).width(now.low, now.high) <= boxes.SMALLEST,
     ).all(axis=1)
     s.failed[now.point[better & ~alone & (s.work[now.point] >= s.most)]] = True
     kept = better & ~alone & ~s.failed[now.point]
@@ -320,9 +321,9 @@ def _parts(s: _Search, now: Boxes) -> Boxes:
     """Halve boxes along the variable that moves their numbers most, again where a point has few parts."""
     count, done = np.bincount(now.point)[now.point], []
     any_will_do = np.isinf(s.value) & (s.work > (UNSUCCESSFUL_BOXES if s.wanted else -1))
-    along = np.argmax(now.steep * s.where.at(now.point).width(now.low, now.high), axis=1)
+    along = boxes.cut_along(s.where.at(now.point), now.low, now.high, now.steep)
     for i in range(1, PARTS_OF_ANY[0] + 1):
-        low, high = halves(s.where.at(now.point), now.low, now.high, along)
+        low, high = boxes.halves(s.where.at(now.point), now.low, now.high, along)
         low, high = s.where.snap(low, high)
         # of what has one value there is no second half
         there = (low <= high).all(axis=1)
@@ -334,23 +335,6 @@ def _parts(s: _Search, now: Boxes) -> Boxes:
         done.append(now.take(~again))
         now, along, count = now.take(again), along[again], count[again]
     return joined(done)
-
-
-def halves(where: Space, low: Array, high: Array, along: Indices) -> tuple[Array, Array]:
-    """Return both halves of every box, cut ``along`` a variable of its own."""
-    every = np.arange(len(low))
-    left, right = high.copy(), low.copy()
-    near = where.nothing
-    middle = np.clip(np.sqrt(low + near) * np.sqrt(high + near) - near, low, high)[every, along]
-    left[every, along], right[every, along] = middle, middle
-    for k in np.flatnonzero(where.discrete):
-        mine = along == k
-        below = np.maximum(where.down(int(k), middle[mine]), low[mine, k])
-        left[mine, k] = below
-        right[mine, k] = (
-            below + 1 if where.integer[k] else where.up(int(k), below * (1 + 4 * boxes.LISTED_ROUNDING))
-        )
-    return np.concatenate([low, right]), np.concatenate([left, high])
 
 
 def _settle_by_order(s: _Search) -> Array:

@@ -164,8 +164,8 @@ class Tree:
         """Bound both halves of the boxes that promise most."""
         order = np.argsort(self.now.key, kind="stable")[: max(AT_ONCE // self.wanted.worlds.size // 2, 2)]
         some = self.now.take(order)
-        along = np.argmax(some.steep * self.where.width(some.low, some.high), axis=1)
-        parts = search.halves(self.where, some.low, some.high, along)
+        along = boxes.cut_along(self.where, some.low, some.high, some.steep)
+        parts = boxes.halves(self.where, some.low, some.high, along)
         self.now = self.now.take(np.delete(np.arange(self.now.key.size), order))
         self._examine(*parts)
 
@@ -235,7 +235,7 @@ class Tree:
 
     def _wide(self, low: Array, high: Array) -> Bools:
         """Which boxes are more than a point."""
-        return np.asarray((self.where.width(low, high) > search.SMALLEST).any(1))
+        return np.asarray((self.where.width(low, high) > boxes.SMALLEST).any(1))
 
     def _try(self, x: Array) -> None:
         """Judge designs in every world and keep the best."""
