@@ -125,3 +125,30 @@ def test_how_far_a_sweep_is_moves_within_a_chunk_whose_points_are_answered_toget
     dse.sweep(file, workers=workers, audit=0, progress=lambda done, total: told.append(done))
     assert len(set(told)) > 10
     assert told == sorted(told)
+
+
+def test_a_chunk_of_many_designs_that_may_all_break_a_limit_begins_with_few_of_its_points(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """How long it takes to tell why none will do is not known before; of few designs it does not take long."""
+    monkeypatch.setattr("dse.sweeping.dispatch.LOOK", 1e-3)
+    monkeypatch.setattr(piecewise, "PIECE_SECONDS", 1e-9)
+
+    def told(most: int) -> set[int]:
+        source = {
+            "model": "roofline",
+            "machine": "gtx-titan-choi2014",
+            "given": {"flops": 1e9, "intensity": 4, "share": 1},
+            "decide": {name: {"integer": True, "min": 1, "max": most} for name in ("x", "y")},
+            "define": {"goal": "maximum(x - y, y - x) + exp(share * x / 50)"},
+            "objective": {"minimize": "goal"},
+            "limits": {"goal": {"max": 0.5}},
+            "sweep": {"shares": {"path": "given.share", "start": 0.1, "stop": 1, "num": 16}},
+        }
+        found = list[int]()
+        swept = dse.sweep(source, workers=1, audit=0, progress=lambda done, total: found.append(done))
+        assert (swept["status"] == STATUS_CODES[Status.INFEASIBLE]).all()
+        return set(found)
+
+    assert len(told(33)) > 10
+    assert told(5) <= {0, 16}

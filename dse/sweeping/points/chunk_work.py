@@ -56,6 +56,8 @@ LEFT_OVER = "left_over"
 SIDE_BY_SIDE = 64
 """Points that are answered side by side: from there on the kernel's calls cost what their programs cost."""
 STUDIES_KEPT = 4
+FEW_TO_EXPLAIN = 1000
+"""Designs of a table up to which it is about known how long it takes to tell why none will do."""
 _one_at_a_time = threading.Lock()
 _unwritable: dict[str, results.stores.store.StoreError] = {}
 
@@ -224,12 +226,14 @@ def _by_pieces(
     if at.kind == "array" or (at.path is not None and at.spread.scattered):
         began = time.perf_counter()
         return _anew(at, region, told), time.perf_counter() - began
-    declared = at.work * math.prod(over_grid.sides(region))
     solve = partial(_anew, at)
-    # how long searches take, and why there is no design in samples, nobody knows before
+    # how long searches take, and why there is no design in samples or in a large table, nobody knows before
+    unknown = max(getattr(at.path, "without", {}).values(), default=0.0) > FEW_TO_EXPLAIN
+    declared = math.inf if unknown else at.work * math.prod(over_grid.sides(region))
     sure = (
         at.path is not None
         and at.kind != "search"
+        and not unknown
         and at.grid.question((0,) * len(at.grid.shape)).uncertain is None
     )
     return in_pieces(at.grid, at.plan, region, solve, at.pace, declared, sure, told, kept)
