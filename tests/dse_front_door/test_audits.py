@@ -71,7 +71,7 @@ def test_what_was_left_over_is_counted(
     grid_file: Any, tmp_path: Path, rightly: None, monkeypatch: pytest.MonkeyPatch
 ):
     # this way leaves one point of each block over: a chunk is to be one
-    monkeypatch.setattr(piecewise.Pace, "of_piece", lambda self, points, declared, **_: points)
+    monkeypatch.setattr(piecewise.Pace, "of_piece", lambda self, points, *_: points)
     found = dse.sweep(grid_file(8), tmp_path / "s.zarr", workers=1, progress=False)
     chunks = len(results.stores.store.done(tmp_path / "s.zarr"))
     assert found.attrs["points_solved_singly"] == chunks

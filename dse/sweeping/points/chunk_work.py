@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from solvers.others.pyomo_points import By, Points
 from dse.sweeping.points.declared import ALONE, FULL, declared, searched, why_apart
 from dse.sweeping.points.one_by_one import answered, places
-from dse.sweeping.points.piecewise import Pace, Solved, Told, in_pieces
+from dse.sweeping.points.piecewise import SEARCHED_OFF, UNKNOWN_OFF, Pace, Solved, Told, in_pieces
 from dse.sweeping.points.study import Finished, Study
 
 LEFT_OVER = "left_over"
@@ -227,16 +227,14 @@ def _by_pieces(
         began = time.perf_counter()
         return _anew(at, region, told), time.perf_counter() - began
     solve = partial(_anew, at)
-    # how long searches take, and why there is no design in samples or in a large table, nobody knows before
-    unknown = max(getattr(at.path, "without", {}).values(), default=0.0) > FEW_TO_EXPLAIN
-    declared = math.inf if unknown else at.work * math.prod(over_grid.sides(region))
-    sure = (
-        at.path is not None
-        and at.kind != "search"
-        and not unknown
-        and at.grid.question((0,) * len(at.grid.shape)).uncertain is None
-    )
-    return in_pieces(at.grid, at.plan, region, solve, at.pace, declared, sure, told, kept)
+    # how long it takes to tell why none of many designs will do, or none in samples, nobody knows before
+    large = max(getattr(at.path, "without", {}).values(), default=0.0) > FEW_TO_EXPLAIN
+    sampled = at.grid.question((0,) * len(at.grid.shape)).uncertain is not None
+    off = SEARCHED_OFF if at.kind == "search" else 1.0
+    if large or sampled or at.path is None:
+        off = UNKNOWN_OFF
+    declared = math.inf if large else at.work * math.prod(over_grid.sides(region))
+    return in_pieces(at.grid, at.plan, region, solve, at.pace, declared, off, told, kept)
 
 
 def _anew(at: Ready, region: tuple[slice, ...], told: Told | None) -> Solved:

@@ -25,11 +25,12 @@ PIECE_SECONDS = 2.0
 """What a piece is to last: so often does progress move, and about so much is lost where a sweep is interrupted."""
 KEPT_SECONDS = 1.0
 """Work of which a sweep writes down what is done, while a chunk lasts."""
-UNTRIED_SECONDS = 0.1
-"""Declared seconds of a chunk that is not worth being tried at a few points first, of ways that search."""
-FIRST_PART, GROWTH, LOOKED = 8, 8.0, 0.5
-"""A chunk begins with such a part of such a part of it. A piece is at most so many times as large as the one before;
-where points seem to take long the second one is so many times as large, to see whether it is the points."""
+SEARCHED_OFF, UNKNOWN_OFF = 8.0, 64.0
+"""How many times as long as declared points may take that are searched, and those of which nobody knows: a chunk that
+may take longer than a piece is to last begins with such a part of it, or more if that is declared to take no time."""
+FIRST_CUTS, GROWTH, LOOKED = 8, 8.0, 0.5
+"""Into how many parts the first cuts are. A piece is at most so many times as large as the one before; where points
+seem to take long the second one is so many times as large, to see whether it is the points."""
 LEFT_WHOLE = 1.5
 """So many times as many points as are wanted are not cut."""
 TIMES_LONGER, LEAST_OF_ALL = 5.0, 4.0
@@ -70,14 +71,14 @@ class Pace:
             wanted = max(wanted, (GROWTH if seconds < PIECE_SECONDS else LOOKED) * points)
         self.room = max(min(wanted, GROWTH * max(self.room, points)), 1.0)
 
-    def of_piece(self, points: int, declared: float, *, sure: bool) -> float:
+    def of_piece(self, points: int, declared: float, off: float) -> float:
         """Return how many points the next piece of a chunk has; ``declared``: seconds of all its ``points``.
 
-        ``sure``: these are about right.
+        ``off``: how many times as long they may take, about; 1: these are about right.
         """
         if self.room:
             return self.room
-        return points if sure or declared <= UNTRIED_SECONDS else max(points // FIRST_PART**2, 1)
+        return max(points * min(max(PIECE_SECONDS / max(declared, 1e-12), 1.0) / off, 1.0), 1.0)
 
 
 @dataclass(slots=True)
@@ -126,15 +127,15 @@ def in_pieces(
     solve: Callable[[Region, Told | None], Solved],
     pace: Pace,
     declared: float,
-    sure: bool,
+    off: float,
     told: Told | None = None,
     kept: Kept | None = None,
 ) -> tuple[Solved, float]:
     """Answer a block piece by piece; also the seconds that it took, those of pieces that were ``kept`` included.
 
     ``solve``: answers a piece, and calls what it is given with the number of its points that are solved.
-    ``declared``: seconds of the whole block, which are about right where they are ``sure``. ``told``: is called with
-    the number of points of the block.
+    ``declared``: seconds of the whole block, which may take ``off`` times as long. ``told``: is called with the number
+    of points of the block.
     """
     size = math.prod(over_grid.sides(region))
     chunk, telling = _Chunk({}), _Telling(told)
@@ -142,13 +143,13 @@ def in_pieces(
     while waiting:
         node, piece = waiting.pop()
         points = math.prod(over_grid.sides(piece))
-        cut = _in_two(grid, piece, FIRST_PART if node <= 2 else 2) if points > 1 else []
+        cut = _in_two(grid, piece, FIRST_CUTS if node <= 2 else 2) if points > 1 else []
         stored = None
         if kept is not None and node in kept.nodes:
             stored = kept.read(node, results.dataset.blank(plan, over_grid.sides(piece)))
         if stored is None and cut:
             part_there = kept is not None and kept.below(node)
-            if part_there or points > LEFT_WHOLE * pace.of_piece(size, declared, sure=sure):
+            if part_there or points > LEFT_WHOLE * pace.of_piece(size, declared, off):
                 waiting += [(2 * node + 1, cut[1]), (2 * node, cut[0])]
                 continue
         if stored is not None:
