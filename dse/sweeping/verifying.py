@@ -28,6 +28,7 @@ from dse.system.progress import Report, reporting
 from dse.system.records import dataclass
 from dse.version import VERSION
 from results.stores.chunks import ChunkIndex
+from results.stores.files.trouble import StoreForbidden
 from results.variables import SHOWN_NAMES
 from scenarios import Scenario
 
@@ -238,6 +239,8 @@ def _metadata(verdict: Verdict, at: Ready, path: str, identity: Mapping[str, Any
             # titles are absent from older stores, and what stands behind them depends on the catalogue
             other = dict(array.attrs) | {SHOWN_NAMES: ""} != here | {SHOWN_NAMES: ""}
             values = None if variable.values is None else np.asarray(array[...]).tolist()
+        except StoreForbidden:
+            raise
         except Exception as problem:  # a decoder may raise anything on damaged bytes
             verdict.tell(Trouble(None, None, variable.name, f"cannot be read: {problem}"))
             continue

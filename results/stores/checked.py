@@ -81,9 +81,12 @@ class Checked(Patient):
         return type(self)(store, self._place, self._metadata, self._axes)
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
-        """Return a file; raises StoreDamaged where it is not what was written."""
+        """Return a file; raises StoreDamaged where it is not what was written, StoreForbidden where it is not for us."""
         try:
             data = await super().get(key, prototype, byte_range)
+        except PermissionError:
+            with explained(self._place, "read"):
+                raise
         except OSError:
             await asyncio.to_thread(self._judge, key, None)
             raise

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from results.stores.chunks import ChunkIndex, block
+from results.stores.files.trouble import StoreForbidden
 
 UNSIGNED = frozenset({"seconds"})
 
@@ -50,7 +51,7 @@ def read(
     """Say what is damaged of one chunk ("": nothing), and return its arrays, none where it is damaged.
 
     ``array_of``: gives a variable's array. ``unsigned``: variables without a checksum. ``note``: what its done
-    marker says.
+    marker says. Raises StoreForbidden where a file may not be read.
     """
     if "checksums" not in note:
         return "its done marker cannot be read", {}
@@ -59,6 +60,8 @@ def read(
         try:
             array = array_of(name)
             found[name] = np.asarray(array[region(index, array)])
+        except StoreForbidden:
+            raise
         except Exception as problem:
             # a decoder may raise anything on damaged bytes
             return f"{name} cannot be read: {problem}", {}

@@ -54,16 +54,23 @@ def dumped(note: Mapping[str, Any]) -> bytes:
 
 
 def read(where: Folder, names: Iterable[str]) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Read files: those that are there, and why some that are there cannot be read."""
+    """Read files: those that are there, and why some that are there cannot be read.
+
+    Raises PermissionError for one that may not be read: nothing is known to be wrong with it.
+    """
     wanted = list(names)
     try:
         return where.read_many(wanted), {}
+    except PermissionError:
+        raise
     except OSError:
         # which of them it is
         found, reasons = dict[str, bytes](), dict[str, str]()
     for file in wanted:
         try:
             found |= where.read_many([file])
+        except PermissionError:
+            raise
         except OSError as problem:
             reasons[file] = problem.strerror or str(problem)
     return found, reasons

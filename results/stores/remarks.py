@@ -35,5 +35,5 @@ def remarked(place: Place, name: str) -> dict[str, Any]:
     with explained(where, "read"):
         try:
             return seals.loaded(markers.read(where, [name])[0].get(name))
-        except ValueError:
+        except (ValueError, PermissionError):
             return {}

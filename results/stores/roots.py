@@ -18,7 +18,7 @@ from results.stores.files import seals
 from results.stores.files.object_storage import ROOT
 from results.stores.files.seals import ATTRIBUTES, FILES, SEAL
 from results.stores.files.storage import Folder, Place, folder
-from results.stores.files.trouble import StoreError, damaged, explained
+from results.stores.files.trouble import StoreError, StoreForbidden, damaged, explained
 from results.stores.markers import DONE
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def root(where: Folder) -> dict[str, Any]:
             raise StoreError(
                 f"{where} is not a store of a dse sweep; it is left untouched, choose another path"
             )
-    raise damaged(where, {ROOT: why or "is that of another dataset"})
+        says = bool(_document(where, COPY)[0])
+    raise damaged(where, {ROOT: why or "is that of another dataset"}, says=says)
 
 
 @contextmanager
@@ -138,8 +139,11 @@ def standing(where: Folder) -> dict[str, Any]:
     """
     try:
         return root(where)
+    except StoreForbidden:
+        raise
     except StoreError:
-        copy, _ = _document(where, COPY)
+        with explained(where, "read"):
+            copy, _ = _document(where, COPY)
         if not copy:
             raise
         return copy
@@ -203,10 +207,11 @@ def compared(expected: seals.Record | None, data: bytes | None, unread: str | No
 
 def claimed(where: Folder, mine: Mapping[str, Any]) -> bool:
     """Whether a store without a sound root says elsewhere that it has this identity."""
-    copy, _ = _document(where, COPY)
-    if copy:
-        return identity(copy) == mine
-    return identities.digest(mine) in {n.get(markers.SWEEP) for n in markers.notes(where).values()}
+    with explained(where, "read"):
+        copy, _ = _document(where, COPY)
+        if copy:
+            return identity(copy) == mine
+        return identities.digest(mine) in {n.get(markers.SWEEP) for n in markers.notes(where).values()}
 
 
 def unknown(problem: StoreError) -> StoreError:

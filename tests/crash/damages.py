@@ -3,7 +3,8 @@
 ``python tests/crash/damages.py [CASES] [SEED]`` damages so many stores (120), each at random in one of the ways
 below; the suite tries one of each kind. Every damage is noticed by ``dse verify``, and by ``dse export`` where it reads
 what is damaged: one message, exit code 1, no traceback. One command then repairs the store to the bit: every file is as
-it was, except ``seconds`` and the times in the markers of what was computed again.
+it was, except ``seconds`` and the times in the markers of what was computed again. A file that may not be read is no
+damage: every command names it with exit code 2, and none replaces it.
 """
 
 import contextlib
@@ -235,7 +236,7 @@ def as_somebody(store: Path, scenario: Path) -> Iterator[None]:
         yield
         return
     # what is imported later may be in a folder of root's
-    for command in (*reading(store), *repairing(store, scenario)):
+    for command in (*reading(store), *repairing(store, scenario), ("verify", str(store / "nothing"))):
         run(*command)
     for file in (store.parent, store, *store.rglob("*")):
         os.chown(file, NOBODY, NOBODY)
@@ -279,6 +280,9 @@ def tried(name: str, whole: Path, folder: Path, seed: int) -> str:
     with as_somebody(store, scenario) if name == "without_permission" else contextlib.nullcontext():
         KINDS[name](case)
         told = f"{name} of {case.said} (seed {seed})"
+        if name == "without_permission":
+            left_alone(case, scenario, expected, told)
+            return told
         noticed(store, told)
         repair = case.dice.choice(repairing(store, scenario))
         code, text = run(*repair)
@@ -324,6 +328,20 @@ def noticed(store: Path, told: str) -> None:
         if command[0] != "verify":
             assert len(text.strip().splitlines()) == 1, f"{told}: {text}"
             assert str(store) in text
+
+
+def left_alone(case: Case, scenario: Path, expected: dict[str, object], told: str) -> None:
+    for command in (*reading(case.store), *repairing(case.store, scenario)):
+        code, text = run(*command)
+        if command[:2] == ("sweep", "--status") and code == 0:
+            continue
+        assert code == 2, f"{told}: `dse {command[0]}` ended with {code}: {text}"
+        assert f"{case.said}: no permission to read it" in text, f"{told}: {text}"
+        assert "damaged" not in text, f"{told}: {text}"
+    (case.store / case.said).chmod(0o644)
+    assert contents(case.store) == expected, f"{told}: not left as it was"
+    code, text = run("verify", str(case.store), "--audit", "0")
+    assert code == 0, f"{told}: {text}"
 
 
 def main(arguments: list[str]) -> int:

@@ -360,3 +360,28 @@ def test_a_process_that_reads_damage_ends_with_one_line(store: Path):
     assert ended.returncode == 1, ended.stderr
     assert len(ended.stderr.splitlines()) == 1, ended.stderr
     assert "is damaged: energy/c/" in ended.stderr
+
+
+def test_a_store_that_lost_its_question_names_the_command_that_repairs_it(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """`dse verify --repair` starts from the question in the store, and is no repair where there is none."""
+    monkeypatch.setattr("dse.sweeping.points.chunk_work.paths.chosen", lambda grid: Choice())
+    run, scenario = CliRunner(), store.with_name("again.toml")
+    scenario.write_text(results.stores.store.attributes(store)["scenario"])
+    expected = dse.open(store).load()
+    for name in ("zarr.json", "chunks_done/root.copy"):
+        (store / name).write_text("{}")
+    monkeypatch.chdir(store.parent)
+    for command in (
+        ["verify", "--repair", store.name],
+        ["verify", "--repair", store.name, "--scenario", scenario.name],
+        ["export", store.name, "-o", "s.csv"],
+    ):
+        found = run.invoke(main, command)
+        assert found.exit_code == 1, found.output
+        assert "only the command that filled it repairs it, with its FILE and options" in found.output
+        assert "verify --repair" not in found.output
+    found = run.invoke(main, ["sweep", scenario.name, "-o", store.name])
+    assert found.exit_code == 0, found.output
+    assert dse.open(store).load().equals(expected)

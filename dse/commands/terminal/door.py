@@ -198,9 +198,9 @@ def explain(problem: Exception, *, as_json: bool = False) -> int | None:
     from dse.machines import MachineError
     from dse.models import ModelFileError, PluginError
     from dse.quantities import UnitError
-    from results.stores.store import NoRoom, StoreBusy, StoreDamaged, StoreError
+    from results.stores.files.trouble import NoRoom, StoreBusy, StoreDamaged, StoreError, StoreForbidden
 
-    if isinstance(problem, StoreDamaged) and "results.stores.checked" in sys.modules:
+    if isinstance(problem, StoreDamaged | StoreForbidden) and "results.stores.checked" in sys.modules:
         sys.modules["results.stores.checked"].settle()
     if isinstance(problem, NoRoom | StoreBusy | StoreDamaged | WorkersLost):
         complain(f"dse: {problem}")

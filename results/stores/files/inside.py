@@ -52,6 +52,9 @@ def _followed(root: Path, name: str) -> tuple[Path, int | None]:
                 mode = Path(at).stat().st_mode
         except (FileNotFoundError, NotADirectoryError):
             return root / name, None
+        except PermissionError as problem:
+            # it is the folder that may not be looked into
+            raise PermissionError(problem.errno, problem.strerror, at.rpartition("/")[0]) from problem
     return root / name, mode
 
 

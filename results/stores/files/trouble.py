@@ -21,6 +21,8 @@ _REASONS = {
 _OF_THE_DISK = _REASONS.keys() - {errno.ENOTDIR, errno.EEXIST}
 """What is no matter of one file in a store."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_UNREADABLE = "no permission to read it; have its owner allow that (chmod)"
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM})
 # what the libraries behind an object store raise that is not an OSError
 _FAR = frozenset({"botocore", "aiobotocore", "aiohttp"})
 
@@ -45,14 +47,23 @@ class StoreDamaged(StoreError):
     """Files of a store are not what was written."""
 
 
-def damaged(store: object, files: Mapping[str, str]) -> StoreDamaged:
+class StoreForbidden(StoreError):
+    """Somebody may not read or write files; nothing is known to be wrong with them."""
+
+
+def damaged(store: object, files: Mapping[str, str], *, says: bool = True) -> StoreDamaged:
     """Return the error that names a store, the first of its damaged files, and what repairs it.
 
-    ``files``: what is wrong, by name.
+    ``files``: what is wrong, by name; ``says``: whether the store still says its question.
     """
     (name, what), more = next(iter(files.items())), len(files) - 1
     others = f" ({more} more {'file is' if more == 1 else 'files are'} damaged)" if more else ""
-    repair = f"`dse verify --repair {store}` repairs it, and so does the command that filled it"
+    repair = (
+        f"`dse verify --repair {store}` repairs it, and so does the command that filled it"
+        if says
+        else "nothing in it says its question any more: only the command that filled it repairs it, with its FILE and "
+        f"options (`dse sweep FILE -o {store}`)"
+    )
     return StoreDamaged(f"{store} is damaged: {f'{name} {what}'.rstrip()}{others}; {repair}")
 
 
@@ -62,16 +73,26 @@ def explained(target: object, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        told = _REASONS.get(problem.errno or 0) or problem.strerror or str(problem)
-        why = told if problem.errno in _OF_THE_DISK else f"{_inside(target, problem)}{told}"
-        kind = NoRoom if problem.errno in _FULL else StoreError
-        raise kind(f"cannot {what} {target}: {why}") from problem
+        raise _kind(problem)(f"cannot {what} {target}: {_why(target, what, problem)}") from problem
     except NotImplementedError as problem:
         raise StoreError(f"cannot {what} {target}: this kind of address does not support it") from problem
     except Exception as problem:
         if type(problem).__module__.partition(".")[0] not in _FAR:
             raise
         raise StoreError(f"cannot {what} {target}: {problem}; what is stored stays valid") from problem
+
+
+def _kind(problem: OSError) -> type[StoreError]:
+    if problem.errno in _FULL:
+        return NoRoom
+    return StoreForbidden if isinstance(problem, PermissionError) else StoreError
+
+
+def _why(target: object, what: str, problem: OSError) -> str:
+    if what == "read" and problem.errno in _FORBIDDEN:
+        return f"{_inside(target, problem)}{_UNREADABLE}"
+    told = _REASONS.get(problem.errno or 0) or problem.strerror or str(problem)
+    return told if problem.errno in _OF_THE_DISK else f"{_inside(target, problem)}{told}"
 
 
 def _inside(target: object, problem: OSError) -> str:
