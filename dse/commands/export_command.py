@@ -22,7 +22,7 @@ from dse.commands.terminal.printing import say
 @click.option(
     "--columns",
     metavar="NAME,...",
-    help="Axes and variables of a table, in this order; or those that a picture shows.",
+    help="Axes and variables of a table, in this order; for a picture one, of a front two: across and up.",
 )
 def export(source: str, outputs: tuple[str, ...], columns: str | None) -> int:
     """Write results in the format that a file name ends in.

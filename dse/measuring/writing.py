@@ -156,6 +156,7 @@ def rate(figure: Figure) -> str:
 def question(found: Measured, machine: str) -> str:
     """Return a first scenario: how many flops per byte a code needs on this machine for 80 % of its peak.
 
+    The peak is that of double precision, where it was measured.
     ``machine``: the machine file, as named in the scenario.
     """
     times: Mapping[str, float] = {f.name: f.value for f in found.times}
@@ -170,7 +171,9 @@ def question(found: Measured, machine: str) -> str:
     )
     text = to_toml(
         {
-            "title": f"Least flops per byte at which a code reaches {_SHARE:.0%} of the peak of {found.name}",
+            # of the other precision it would be another number
+            "title": f"Least flops per byte at which a code in {precision} precision reaches {_SHARE:.0%} of the peak "
+            f"of {found.name} in it",
             "model": "roofline",
             "machine": {"base": machine, **absent} if absent else machine,
             "given": {"flops": "1 Tflop", "precision": precision},

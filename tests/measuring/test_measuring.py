@@ -76,6 +76,21 @@ def test_without_energy_questions_of_time_are_answered(steady: Measured, tmp_pat
         dse.solve({"model": "roofline", "machine": str(machine), "given": {"flops": 1, "intensity": 1}})
 
 
+@pytest.mark.parametrize("double", [True, False])
+def test_the_first_question_says_of_which_precision_its_peak_is(
+    steady: Measured, tmp_path: Path, double: bool
+):
+    """The other precision has another peak, and another answer."""
+    runs = [r for r in steady.runs if double or r.precision != "double" or r.kernel == "triad"]
+    precision, mark = ("double", "_double") if double else ("single", "")
+    machine, question = tmp_path / "here.toml", tmp_path / "here-question.toml"
+    asking.save(replace(steady, runs=runs), str(machine), force=True)
+    assert f"a code in {precision} precision reaches 80%" in tomllib.loads(question.read_text())["title"]
+    times = get(str(machine)).parameters
+    balance = times["time_per_byte"] / times[f"time_per_flop{mark}"]
+    assert dse.solve(str(question)).objective == pytest.approx(0.8 * balance, rel=1e-5)
+
+
 def test_with_a_stated_power_energy_is_power_times_time(steady: Measured, tmp_path: Path):
     (tmp_path / "runs.csv").write_text(writing.runs_file(steady))
     found = asking.again(str(tmp_path / "runs.csv"), Asked(power="65 W"))
