@@ -223,7 +223,7 @@ def dress(panel: Axes, which: str, values: Any, array: xr.DataArray, name: str) 
         axis.set_ticks([v for v, _ in named], apart((text for _, text in named), MOST_LETTERS))
         axis.set_label_text(words(name), fontsize=FONT)
         return Scale(1.0, log=False)
-    if (wide(values) and not _equal_steps(values, array)) or _equal_ratios(values, array):
+    if by_ratio(values, array):
         (panel.set_xscale if which == "x" else panel.set_yscale)("log")
         log_ticks(axis, values, array)
         axis.set_label_text(title(name, shared_unit(values, array)), fontsize=FONT)
@@ -246,14 +246,20 @@ def counts_rows(array: xr.DataArray) -> bool:
     return COLUMNS in array.attrs
 
 
-def _equal_steps(values: Any, array: xr.DataArray) -> bool:
-    """Tell whether numbers are those of a swept axis in equal steps: on a logarithmic scale most of it stays empty."""
-    steps = np.diff(np.asarray(values, float))
-    return (
-        array.dims == (array.name,)
-        and steps.size > 2
-        and bool(np.ptp(steps) < EQUAL_STEPS * abs(steps).max())
-    )
+def by_ratio(values: Any, array: xr.DataArray) -> bool:
+    """Tell whether an axis of these numbers is logarithmic: they span much, or all of a swept axis go by ratio.
+
+    Of a swept axis ``array`` is the whole, however few of its numbers are drawn: equal steps go evenly, far as they go.
+    """
+    if array.dims != (array.name,):
+        return wide(values)
+    return _equal_ratios(array.values) or (wide(values) and not _equal_steps(array.values))
+
+
+def _equal_steps(values: Any) -> bool:
+    """Tell whether numbers of an axis go in equal steps: on a logarithmic scale most of it stays empty."""
+    steps = np.diff(np.sort(np.asarray(values, float)))
+    return steps.size > 2 and bool(np.ptp(steps) < EQUAL_STEPS * abs(steps).max())
 
 
 def turn_crowded(panel: Axes) -> None:
@@ -338,12 +344,12 @@ def log_ticks(axis: Any, values: Any, array: xr.DataArray) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _equal_ratios(values: Any, array: xr.DataArray) -> bool:
-    """Tell whether numbers are those of a swept axis in equal ratios: its file asks for a logarithmic scale."""
-    at = np.asarray(values, float)
-    if array.dims != (array.name,) or at.size < MANY_RATIOS or not (np.isfinite(at).all() and at.min() > 0):
+def _equal_ratios(values: Any) -> bool:
+    """Tell whether numbers of an axis go in equal ratios: its file asks for a logarithmic scale."""
+    at = np.sort(np.asarray(values, float))
+    if at.size < MANY_RATIOS or not (np.isfinite(at).all() and at.min() > 0):
         return False
-    return bool(np.ptp(np.diff(np.log(at))) < EQUAL_STEPS) and not _equal_steps(values, array)
+    return bool(np.ptp(np.diff(np.log(at))) < EQUAL_STEPS) and not _equal_steps(at)
 
 
 def _is_long(values: Any, array: xr.DataArray) -> bool:

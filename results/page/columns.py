@@ -106,7 +106,7 @@ def of_dataset(dataset: xr.Dataset, decided: Collection[str] = (), most: int = M
     return Table(
         kind=FRONT if front else "sweep",
         dims={d: thin.sizes[d] for d in dims if d != FRONT},
-        columns=tuple(_page_columns(thin, dims, kept, goals, frozenset(decided), scales)),
+        columns=tuple(_page_columns(thin, whole, dims, kept, goals, frozenset(decided), scales)),
         status=tuple(words[int(c)] for c in status[kept]),
         limits=_telling_limits(thin, dims, kept),
         places=fronts.of_dataset(thin, {n: scales[n][0] for n in goals if n in scales}) if front else (),
@@ -150,6 +150,7 @@ def _thinned(dataset: xr.Dataset, most: int) -> xr.Dataset:
 
 def _page_columns(
     dataset: xr.Dataset,
+    whole: xr.Dataset,
     dims: Sequence[str],
     kept: Array,
     goals: Mapping[str, bool],
@@ -164,7 +165,8 @@ def _page_columns(
             for name in (dim, *flat.of_rows(dataset, dim)):
                 axis = dataset[name]
                 spread = np.broadcast_to(np.asarray(axis.values).reshape(along), shape)
-                yield _page_column(axis, name, "axis", spread.ravel()[kept])
+                # how an axis goes is that of all its values, of which few may be here
+                yield _page_column(whole[name], name, "axis", spread.ravel()[kept])
     explained = explained_layout.names(dataset)
     # which limits are in conflict stands beside each point
     left_out = STRUCTURE | (explained & {"conflicts"})
@@ -247,7 +249,7 @@ def _page_column(
         return Column(name, label, "", role, found[0], found[1], about=about)
     factor, unit = scale or _short_prefix(numbers, array)
     # the number of a world or of a row stands for nothing that has ratios
-    log = axes.wide(numbers) and name != AXIS
+    log = axes.by_ratio(numbers, array) and name != AXIS
     scaled = tuple(rounded(numbers * factor, COLUMN_DIGITS))
     share, whole = array.name == KEPT, WHOLE in array.attrs
     return Column(name, label, unit, role, scaled, (), log, about, share=share, whole=whole)

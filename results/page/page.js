@@ -139,8 +139,19 @@ function numbers(c) {
 
 function scaled(positive) {
   const [low, high] = positive.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, 0]);
-  const decades = Math.log10(high / low);
-  return { type: "log", exponentformat: "none", tickformat: "~g", dtick: decades < 2.5 ? "D2" : Math.ceil(decades / 8) };
+  const decades = Math.log10(high / low), axis = { type: "log", exponentformat: "none", tickformat: "~g" };
+  // over less than this there may be one of 1, 2 and 5 of a decade, or none
+  if (low < high && decades < 0.7) {
+    const step = roundStep((high - low) / 6), first = Math.ceil(low / step - 1e-9);
+    return { ...axis, tickvals: [...Array(8).keys()].map((k) => (first + k) * step).filter((v) => v <= high * (1 + 1e-9)) };
+  }
+  return { ...axis, dtick: decades < 2.5 ? "D2" : Math.ceil(decades / 8) };
+}
+
+// The next of 1, 2 and 5 of a decade from here on
+function roundStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return power * [1, 2, 5, 10].find((s) => s * power >= rough * (1 - 1e-9));
 }
 
 const logged = (c) => c.log && !c.labels.length;

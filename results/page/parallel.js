@@ -127,8 +127,7 @@ function ticks(low, high) {
 
 // Round numbers along an axis that is not logarithmic, and its ends
 function evenly(low, high) {
-  const rough = (high - low) / 4 || 1, power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((s) => s * power >= rough * (1 - 1e-9));
+  const step = roundStep((high - low) / 4 || 1);
   const inside = [...Array(6).keys()].map((k) => (Math.ceil(low / step) + k) * step).filter((v) => low + 0.4 * step < v && v < high - 0.4 * step);
   const tickvals = low < high ? [low, ...inside, high] : [low];
   return { tickvals, ticktext: tickvals.map(number) };

@@ -126,7 +126,7 @@ def _coordinate_of(dataset: xr.Dataset, name: str, here: Any) -> _Column:
 
 def _number_coordinate(label: str, numbers: Any, array: xr.DataArray) -> _Column:
     """Return a coordinate of numbers; a unit that all its ticks share stands in its name instead."""
-    log = axes.wide(numbers)
+    log = axes.by_ratio(numbers, array)
     scaled = np.log(numbers) if log else numbers
     low, high = float(np.nanmin(scaled)), float(np.nanmax(scaled))
     flat_one = low == high

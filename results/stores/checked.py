@@ -81,7 +81,7 @@ class Checked(Patient):
         return type(self)(store, self._place, self._metadata, self._axes)
 
     async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
-        """Return a file; raises StoreDamaged where it is not what was written, StoreForbidden where it is not for us."""
+        """Return a file; raises StoreDamaged where it is not what was written, StoreForbidden where we may not."""
         try:
             data = await super().get(key, prototype, byte_range)
         except PermissionError:

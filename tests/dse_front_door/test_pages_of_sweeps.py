@@ -237,3 +237,39 @@ def test_a_design_without_one_number_is_a_line_through_the_foot_of_that_axis(bro
     b.execute_script("ranges.clear(); changed('ranges'); document.querySelectorAll('details')[0].open = true")
     b.find_element("css selector", "input[aria-label='greatest efficiency']").send_keys("4.5\t")
     assert [e.text for e in b.find_elements("css selector", "#designs tbody button")] == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "ticks"),
+    [
+        ((0.3, 3.0), ["0.5", "1", "2"]),
+        ((0.11, 0.19), ["0.12", "0.14", "0.16", "0.18"]),
+        ((0.95, 1.05), ["0.96", "0.98", "1", "1.02", "1.04"]),
+    ],
+)
+def test_axes_that_go_by_ratio_are_drawn_so_and_have_round_numbers(
+    plain_browser: Any, tmp_path: Path, ends: tuple[float, float], ticks: list[str]
+):
+    """Over less than a decade, too, as in a picture of the same sweep: points were squeezed into a corner."""
+    cap, work = np.geomspace(*ends, 8), np.geomspace(20.0, 200.0, 6)
+    made = xr.Dataset(
+        {
+            "energy": (("cap", "work"), np.outer(cap, work), {"units": "J"}),
+            "status": (("cap", "work"), np.ones((8, 6), np.int8)),
+        },
+        {"cap": ("cap", cap), "work": ("work", work)},
+        {"objectives": json.dumps({"energy": "min"})},
+    )
+    b = opened(
+        plain_browser, page.save(Page("ratios", table=page.of_dataset(made)), tmp_path / "ratios.html")
+    )
+    assert b.execute_script(
+        "const l = document.getElementById('sweep')._fullLayout; return [l.xaxis.type, l.yaxis.type]"
+    ) == ["log", "log"]
+    names = "return [...document.querySelectorAll('#sweep .xtick text')].map((t) => t.textContent)"
+    assert [t for t in b.execute_script(names) if t] == ticks
+    # cells are as wide as each other
+    wide = b.execute_script(
+        "const [a, c] = document.getElementById('sweep')._fullLayout.xaxis.range; return c - a"
+    )
+    assert wide == pytest.approx(np.log10(ends[1] / ends[0]) * 8 / 7, rel=0.01)

@@ -63,12 +63,15 @@ def test_what_may_not_be_read_is_named_by_every_command_and_not_replaced(whole: 
             capture_output=True,
             text=True,
             cwd=whole.parent,
+            check=False,
         )
     finally:
         file.chmod(mode)
     assert not done.returncode, done.stderr
     for command, (code, text) in zip(commands, json.loads(done.stdout.splitlines()[-1]), strict=True):
-        told = f"s.zarr: {name}{': ' if name else ''}no permission to read it; have its owner allow that (chmod)"
+        told = (
+            f"s.zarr: {name}{': ' if name else ''}no permission to read it; have its owner allow that (chmod)"
+        )
         assert code == 2, (command, text)
         assert told in text, (command, text)
         assert "damaged" not in text, (command, text)

@@ -12,7 +12,7 @@ import xarray as xr
 
 import dse
 from dse.reporting import reports
-from results import page
+from results import page, plot
 from results.page import Insides, Page, Section, document
 from results.page.insides import Sum
 
@@ -311,3 +311,28 @@ def test_a_measure_whose_level_is_swept_is_not_called_by_the_level_of_the_file()
     swept = dse.sweep(asked, progress=False)
     goal = next(c for c in page.of_dataset(swept).columns if c.role == "objective")
     assert goal.label == "quantile of energy"
+
+
+@pytest.mark.parametrize(
+    ("places", "scale"),
+    [
+        (np.geomspace(0.3, 3.0, 30), "log"),
+        (np.geomspace(1.1, 1.9, 4), "log"),
+        (np.linspace(0.3, 3.0, 30), "linear"),
+        (np.linspace(1.0, 1e4, 30), "linear"),
+        (np.array([0.3, 0.5, 2.0, 3.0]), "linear"),
+        (np.array([0.3, 0.5, 2e4, 3e4]), "log"),
+        (np.geomspace(0.3, 3.0, 30)[::-1], "log"),
+        # of so many a page has only some, whose ratios are not all alike
+        (np.geomspace(0.3, 3.0, 50_000), "log"),
+    ],
+)
+def test_an_axis_has_the_scale_of_its_steps_in_a_page_as_in_a_picture(places: np.ndarray, scale: str):
+    data = {
+        "energy": ("cap", 2 * places, {"units": "J"}),
+        "status": ("cap", np.ones(places.size, np.int8)),
+    }
+    swept = xr.Dataset(data, {"cap": ("cap", places, {"units": "kW"})}, {"objectives": '{"energy": "min"}'})
+    axis = next(c for c in page.of_dataset(swept).columns if c.name == "cap")
+    assert ("log" if axis.log else "linear") == scale
+    assert plot.sweep(swept).axes[0].get_xscale() == scale
