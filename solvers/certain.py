@@ -30,7 +30,7 @@ from solvers.geometric.explaining import relaxed_limits
 from solvers.geometric.programs import branch, ties
 from solvers.mechanisms.why import Why, explained, first_of, remembered
 from solvers.nonlinear import methods, poles
-from solvers.outcome import OF_SETS, Outcome
+from solvers.outcome import NO_PROOF, OF_SETS, Outcome
 
 
 def answer(question: Question, *, neighbours: bool = True, brief: bool = False, why: bool = True) -> Solution:
@@ -338,7 +338,10 @@ def _solution_of(question: Question, outcome: Outcome) -> Solution:
 def as_closed(question: Question, solution: Solution, *, closed: bool) -> Solution:
     """Return an answer called optimal where its gap is ``closed``, and feasible where it is not."""
     if solution.status is Status.FEASIBLE and closed and question.objectives:
-        return replace(solution, status=Status.OPTIMAL)
+        # a search that stopped left more, to its own rounding
+        left = f"its bound and the design evaluated again leave a gap of {solution.gap:.2g}"
+        text = f"{solution.certificate.removeprefix(NO_PROOF)}; {left}"
+        return replace(solution, status=Status.OPTIMAL, certificate=text)
     if solution.status is Status.OPTIMAL and not closed:
         above = f"the gap {solution.gap} is above the {question.gap:g} asked for"
         text = f"{solution.certificate}; {above if solution.gap is not None else 'no bound was found'}"
