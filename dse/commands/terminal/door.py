@@ -21,6 +21,7 @@ from dse.names import UnknownName, did_you_mean
 from dse.system import streams
 from dse.system.processes import WorkersLost
 from dse.system.streams import INTERRUPTED
+from results.stores.files.trouble import NoRoom, StoreBusy, StoreDamaged, StoreError, StoreForbidden
 from scenarios.language.errors import MOST_MISTAKES, ScenarioError
 from solvers.others.solver_errors import SolverError
 
@@ -170,7 +171,6 @@ def warn_of_unfinished(source: str) -> None:
     """Say on standard error where a source is a sweep that is not finished: its results look like those of one."""
     from dse import api
     from dse.quantities import plural
-    from results.stores.store import StoreError
 
     with contextlib.suppress(StoreError, OSError):
         told = api.status(source) if Path(source).is_dir() or "://" in source else {}
@@ -198,7 +198,6 @@ def explain(problem: Exception, *, as_json: bool = False) -> int | None:
     from dse.machines import MachineError
     from dse.models import ModelFileError, PluginError
     from dse.quantities import UnitError
-    from results.stores.files.trouble import NoRoom, StoreBusy, StoreDamaged, StoreError, StoreForbidden
 
     if isinstance(problem, StoreDamaged | StoreForbidden) and "results.stores.checked" in sys.modules:
         sys.modules["results.stores.checked"].settle()
