@@ -213,7 +213,9 @@ def _others_feasibility(
         found = enumeration.optimum(replace(relaxed, objectives=()), every)
         if found.x is not None:
             learn(Table(question, {n: np.array([v]) for n, v in found.x.items()}))
-        return np.array([ENDS.get(found.status, NOT_KNOWN)], np.int8)
+        # what is beyond the designs that were tried may need a search
+        if found.status in ENDS:
+            return np.array([ENDS[found.status]], np.int8)
     known, x = milp_conflicts.affine_feasibility(relaxed)
     if x is not None:
         learn(Table(question, {n: np.array([v]) for n, v in x.items()}))
