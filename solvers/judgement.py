@@ -33,8 +33,8 @@ END_ROUNDING = 1e-10
 """Of an end: a number beyond it by less is at it. Searches hold their limits to this."""
 LEFT_OF_AMOUNTS = 1e-13
 """What decided numbers, and sums, are off by, relative: what that leaves of amounts that cancel is 0."""
-STEADY = 3.0
-"""A range of twice the numbers is at most so much wider where nothing steps."""
+STEADY = 20.0
+"""A range of twice the numbers is at most so much wider where nothing steps: up to a fourth power, 16 times."""
 Change = tuple[float, float]
 """Value of a limit at which the answer changes, and the objective there."""
 

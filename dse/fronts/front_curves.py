@@ -13,13 +13,13 @@ from dataclasses import field, replace
 from dse.fronts import bands, enclosure
 from dse.fronts.bands import Band, Corner, Line, Stretch
 from dse.fronts.enclosure import LEAST_A, LEAST_B, PROBES_PER_POINT, Box, Enclosure, Place
-from dse.fronts.front_search import ANSWERED, Front, Scale, Search, narrow, value
+from dse.fronts.front_search import ANSWERED, Front, Search, narrow, value
 from dse.quantities import plural
 from dse.system.records import dataclass
 from formulations.tolerances import HOLDS
 from results.solution import Solution
 from scenarios.question import Objective
-from solvers.fronts.asking import Measure, in_logs
+from solvers.fronts.asking import Measure, Scale, in_logs
 
 COARSE_POINTS = 9
 COMPLETE = "complete: no other design lies between two neighbours"

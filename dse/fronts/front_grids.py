@@ -10,13 +10,13 @@ from dataclasses import field, replace
 import numpy as np
 
 from dse.fronts.enclosure import COINCIDENT, PROBES_PER_POINT
-from dse.fronts.front_search import ANSWERED, Front, Scale, Search, undominated, value
+from dse.fronts.front_search import ANSWERED, Front, Search, undominated, value
 from dse.fronts.spacing import FREE, Spacing, Spot
 from dse.system.arrays import Array
 from dse.system.records import dataclass
 from formulations.tolerances import HOLDS, TIE
 from results.solution import Solution, Status
-from solvers.fronts.asking import Measure
+from solvers.fronts.asking import Measure, Scale
 
 NEAR_DISCRETE = 0.1
 """Of discrete decisions: how far an answer must seem to be from the designs found; levels next to them follow."""

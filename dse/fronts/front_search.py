@@ -22,10 +22,10 @@ from dse.system.records import dataclass
 from formulations.tolerances import HOLDS, TIE
 from results.along_fronts.hypervolume import Growth
 from results.solution import Solution, Status
-from scenarios.question import HALVINGS, Objective, Question
+from scenarios.question import Objective, Question
 from solvers.answer import answer
 from solvers.fronts import levels
-from solvers.fronts.asking import Measure, at_level
+from solvers.fronts.asking import Measure, Scale, at_level
 from solvers.fronts.levels import Found, Levels, Support
 
 PULLED = 1e-6
@@ -59,34 +59,6 @@ class Front:
     straight_in: tuple[str, ...] = ()
     band: Band | None = None
     growth: Growth | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """An objective as a coordinate that is to be small: 0 at its best end, 1 at its worst on the front."""
-
-    objective: Objective
-    best: float
-    worst: float
-
-    @property
-    def log(self) -> bool:
-        """Whether the coordinate is logarithmic; halvings are a logarithm already."""
-        return self.objective.name != HALVINGS.name and min(self.best, self.worst) > 0
-
-    def coordinate(self, value: float) -> float:
-        """Return the coordinate of a value (0 everywhere where the objective is the same along the front)."""
-        if self.best == self.worst:
-            return 0.0
-        if self.log:
-            return math.log(value / self.best) / math.log(self.worst / self.best) if value > 0 else -math.inf
-        return (value - self.best) / (self.worst - self.best)
-
-    def value(self, coordinate: float) -> float:
-        """Return the value at a coordinate."""
-        if self.log:
-            return float(self.best * (self.worst / self.best) ** coordinate)
-        return self.best + coordinate * (self.worst - self.best)
 
 
 def narrow(box: Box, scales: Sequence[Scale], tolerance: float) -> bool:
@@ -246,13 +218,14 @@ class Search:
 
     def ends(self) -> Solution | None:
         """Find the best design for each objective; returns an answer that forbids a front, if any does."""
-        self.best = []
+        self.best, reached = [], list[float | None]()
         for goal in self.goals:
             found = self.ask(goal, {})
             if found.status not in ANSWERED:
                 return _told_of(goal, found)
+            reached.append(found.objective)
             self.best.append(self._settled(goal, found, held=0))
-        self.scales = [Scale(g, *self._extent(i)) for i, g in enumerate(self.goals)]
+        self.scales = [Scale(g, *self._extent(i, reached[i])) for i, g in enumerate(self.goals)]
         return None
 
     def refusal(self) -> Solution | None:
@@ -281,13 +254,24 @@ class Search:
             as_good = best is not None and self._is_as_good(found, best, other)
             if other is goal or as_good or not self._tied(found, goal, other):
                 continue
-            kept = {g: self._loosened(g, found) for g in (*self.goals[: max(k, held)], goal)}
-            settled = self.ask(other, {g.name: v for g, v in kept.items() if g is not other})
+            kept = dict.fromkeys((*self.goals[: max(k, held)], goal))
+            settled = self._kept_as_good(other, [g for g in kept if g is not other], found)
             if settled.status in ANSWERED and not self._is_as_good(found, settled, other):
                 found = settled
             elif found.status is Status.OPTIMAL and not self._proves_as_good(settled, found, other):
                 found = self._in_doubt(found, other)
         return found
+
+    def _kept_as_good(self, goal: Objective, kept: Sequence[Objective], found: Solution) -> Solution:
+        """Answer for one objective among designs as good as the one ``found`` for those ``kept``."""
+        at_worst = {g.name: self._loosened(g, found) for g in kept}
+        zero = self._by is None and 0.0 in at_worst.values()
+        exact = tied.best_at_zero(at_level(self.question, goal, at_worst), found) if zero else None
+        if exact is None:
+            return self.ask(goal, at_worst)
+        self.count()
+        self._keep(goal, at_worst, exact)
+        return exact
 
     def _in_doubt(self, found: Solution, other: Objective) -> Solution:
         """Say of a design that is best for its own objective that it may be dominated."""
@@ -303,9 +287,10 @@ class Search:
         at = value(other, found)
         return sign * (at - settled.bound) <= self.question.gap * abs(at)
 
-    def _extent(self, place: int) -> tuple[float, float]:
+    def _extent(self, place: int, reached: float | None) -> tuple[float, float]:
         values = [value(self.goals[place], s) for s in self.best]
-        best = values[place]
+        # what slack of a limit leaves of 0 is no end of a logarithm
+        best = 0.0 if reached == 0.0 else values[place]
         return best, (min if self.goals[place].maximize else max)(values)
 
     def final(self, found: Solution) -> Solution:
@@ -319,7 +304,7 @@ class Search:
         near = self._near(found) if len(others) == 1 else None
         if near is not None:
             return near
-        stated = self.ask(first, {g.name: self._loosened(g, found) for g in others})
+        stated = self._kept_as_good(first, others, found)
         if stated.status not in ANSWERED:
             return found
         open_ones = [g for g in others if self._tied(stated, first, g)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dse.fronts.front_grids import ALL_FOUND
-from dse.fronts.front_search import Front, Scale, Search
+from dse.fronts.front_search import Front, Search
 from dse.system.arrays import Array, Bools, Integers
 from scenarios.question import Objective
 from solvers import enumeration
 from solvers.fronts import front_points, program_front
+from solvers.fronts.asking import Scale
 
 HEAD_COMPARED, REST_COMPARED = 256, 4096
 """Designs that others are compared with at once, and how many others."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from results.solution import Solution
+from dataclasses import replace
+
+from results.solution import Solution, Status
 from results.telling.limits import base_name
 from scenarios.question import TIES, Objective, Question
+from solvers.certain import checked
 from solvers.designs import as_good
 from solvers.nonlinear import methods
 
@@ -18,6 +21,21 @@ def held(found: Solution, goal: Objective) -> bool:
 def loose(found: Solution, other: Objective) -> bool:
     """Whether another design may be as good and better: where no limit on ``other`` holds the design up."""
     return not any(s.binding for n, s in found.limits.items() if base_name(n) == other.name)
+
+
+def best_at_zero(asked: Question, found: Solution) -> Solution | None:
+    """The answer of a question whose limits ``found`` holds, all held but for rounding; None where it is not known.
+
+    A limit of 0 holds within a part of the sizes that cancel: what is gained by that is of designs that are worse.
+    """
+    known = {n: v for n, v in found.variables.items() if not isinstance(v, str)}
+    outcome = methods.among_as_good(asked, known) if asked.uncertain is None else None
+    if outcome is None:
+        return None
+    # the design that is known is as good a one, if the proof says so
+    same = replace(checked(asked, replace(outcome, x=known)), metrics=found.metrics)
+    best = same if same.status is Status.OPTIMAL else checked(asked, outcome)
+    return best if best.status is Status.OPTIMAL else None
 
 
 def goes_to(question: Question, goal: Objective, other: Objective) -> bool:

@@ -18,6 +18,8 @@ STRAIGHT_FRONT = 0.02
 """A front that is nowhere farther from the line between its ends, in parts of its range, has no knee."""
 NO_KNEE = -1
 """What stands in place of the number of a knee where there is none."""
+NOTHING_LEFT = 1e-12
+"""What is this part of the largest value along a front is as good as 0, of rounding: it has no logarithm."""
 NEAREST_STEP = 1e-2
 """A slope is followed over 1 % where the next point is at least so far, in parts: no farther than it is known."""
 
@@ -36,6 +38,12 @@ def exchange_rates(first: ArrayLike, second: ArrayLike) -> Array:
     # a step from zero is infinite: over it every slope would be told as 0
     found[:-1] = np.where(np.isfinite(steps[0]) & np.isfinite(rate), rate, np.nan)
     return found
+
+
+def above_nothing(values: ArrayLike) -> bool:
+    """Whether an objective has logarithms along a front: it neither changes its sign nor is as good as 0 anywhere."""
+    v = np.asarray(values, float)
+    return bool(v.min() > NOTHING_LEFT * v.max())
 
 
 def exchanges(first: ArrayLike, second: ArrayLike) -> Array:
@@ -64,9 +72,9 @@ def percent(width: float) -> str:
 def knee(first: ArrayLike, second: ArrayLike) -> int | None:
     """Return the point farthest from the straight line between the ends, both objectives scaled to their range.
 
-    Where both are positive their logarithms count, so that a factor weighs the same everywhere. None where fewer
-    than three points differ from each other, and where the front is as good as straight (``STRAIGHT_FRONT``): as it is,
-    or in logarithms.
+    Where they have logarithms (``above_nothing``) these count, so that a factor weighs the same everywhere. None where
+    fewer than three points differ from each other, and where the front is as good as straight (``STRAIGHT_FRONT``): as
+    it is, or in logarithms.
     """
     a, b = np.asarray(first, float), np.asarray(second, float)
     if a.size < 3 or not (np.isfinite(a).all() and np.isfinite(b).all()):
@@ -95,7 +103,7 @@ def knee_of(front: xr.Dataset, goals: Sequence[str]) -> int | None:
 
 
 def _log(values: Array) -> Array:
-    return np.log(values) if values.min() > 0 else values
+    return np.log(values) if above_nothing(values) else values
 
 
 def _off_the_line(first: Array, second: Array) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dse.system.arrays import Array
 from dse.system.records import dataclass
+from results.along_fronts.along import above_nothing
 from scenarios.question import HALVINGS, Limit, Objective, Question
 
 
@@ -68,6 +69,34 @@ class Measure:
         if not math.isfinite(first - second) or least == 0.0:
             return math.inf
         return abs(first - second) / abs(least)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An objective as a coordinate that is to be small: 0 at its best end, 1 at its worst on the front."""
+
+    objective: Objective
+    best: float
+    worst: float
+
+    @property
+    def log(self) -> bool:
+        """Whether the coordinate is logarithmic; halvings are a logarithm already."""
+        return self.objective.name != HALVINGS.name and above_nothing((self.best, self.worst))
+
+    def coordinate(self, value: float) -> float:
+        """Return the coordinate of a value (0 everywhere where the objective is the same along the front)."""
+        if self.best == self.worst:
+            return 0.0
+        if self.log:
+            return math.log(value / self.best) / math.log(self.worst / self.best) if value > 0 else -math.inf
+        return (value - self.best) / (self.worst - self.best)
+
+    def value(self, coordinate: float) -> float:
+        """Return the value at a coordinate."""
+        if self.log:
+            return float(self.best * (self.worst / self.best) ** coordinate)
+        return self.best + coordinate * (self.worst - self.best)
 
 
 def in_logs(goal: Objective) -> Measure:

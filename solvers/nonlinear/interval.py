@@ -5,6 +5,7 @@ The question is the case of one point of ``solvers.nonlinear.search``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from solvers import beyond, boxes, judgement
 from solvers.boxes import Space
 from solvers.nonlinear import search
 from solvers.nonlinear.search import Boxes, Found
-from solvers.outcome import BY_INTERVALS, INFEASIBLE, Outcome
+from solvers.outcome import BY_INTERVALS, INFEASIBLE, OPTIMAL, Outcome
 
 SOLVER = BY_INTERVALS
 MOST_BOXES = 200_000
@@ -71,6 +72,21 @@ def solve(question: Question, *, work: int = MOST_BOXES, near: Outcome | None = 
     return _outcome(question, found, x)
 
 
+def optimum_beside(question: Question, x: Mapping[str, float], work: int) -> Outcome | None:
+    """The optimum among the designs that hold all limits but for rounding, as ``x`` does; None where none is proved.
+
+    A limit of 0 otherwise holds within a part of what it limits, which may move other numbers much farther.
+    """
+    where = boxes.spaces(question, 1)
+    if any(map(any, where.ends)):
+        return None
+    known = np.array([[x[name] for name in where.names]]), np.array([np.inf])
+    found = search.minimise(question, where, work, known=known, held=search.HELD_TO_ROUNDING)
+    if found.status[0] != OPTIMAL:
+        return None
+    return _outcome(question, found, dict(zip(where.names, map(float, found.x[0]), strict=True)))
+
+
 def _within_limits(question: Question, where: Space) -> Boxes:
     """The box that limits leave of one with ends far out, which else is halved again and again before they show."""
     low, high = boxes.tightened(question, where)
@@ -96,6 +112,9 @@ def _outcome(question: Question, found: Found, x: dict[str, float]) -> Outcome:
         return Outcome(Status.OPTIMAL, x, low, text, SOLVER, ranges=ranges)
     # what is searched ends somewhere; the gap is told with the answer: another method may have the better bound
     low = _of_user(question, min(float(found.bound[0]), beyond.least(question, float(found.value[0]))))
+    if judgement.believed(judgement.judge(question, {n: np.float64(v) for n, v in x.items()}, low)).closed[0]:
+        text = f"interval branch and bound: {found.work[0]} boxes leave 0, but for rounding of what cancels"
+        return Outcome(Status.OPTIMAL, x, low, text, SOLVER)
     text = f"interval branch and bound stopped after {plural(found.work[0], 'box')}"
     return Outcome(Status.FEASIBLE, x, low if np.isfinite(low) else None, text, SOLVER)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -108,6 +108,18 @@ def short_answer(question: Question) -> Outcome | None:
     except (ArithmeticError, ValueError):
         return None
     return found if found.status in FINAL else None
+
+
+def among_as_good(question: Question, x: Mapping[str, float]) -> Outcome | None:
+    """The optimum among designs that hold limits but for rounding, as ``x`` does; None where intervals find none."""
+    from solvers.nonlinear import interval
+
+    if not (designs.free(question) and in_reach_of_intervals(question)):
+        return None
+    try:
+        return interval.optimum_beside(question, x, SHORT_SEARCH)
+    except (ArithmeticError, ValueError):
+        return None
 
 
 def settles_ties(question: Question, solver: str) -> bool:

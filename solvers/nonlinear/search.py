@@ -34,13 +34,12 @@ BOXES_TOGETHER = 8192
 PARTS, PARTS_OF_ANY = (2, 16), (4, 512)
 """How often a box is halved before its parts are bounded (at least once), and as long as a point has fewer of them.
 
-The second where any design will do, be it that none is found after ``UNSUCCESSFUL_BOXES``: what has none has all its
-boxes refuted, whatever comes first.
+The second where any design will do, be it that none is found after ``UNSUCCESSFUL_BOXES``: all boxes may be refuted.
 """
 UNSUCCESSFUL_BOXES = 2000
-NARROWED = 1e3
-AT_BOX_END = 1e-6
-HELD_WITHIN = 1e-10
+NARROWED, AT_BOX_END = 1e3, 1e-6
+HELD_WITHIN, HELD_TO_ROUNDING = 1e-10, 1e-15
+"""How far designs may miss limits without the slack: by what searches leave, and by what rounding alone does."""
 PART_OF_GAP, PART_WITH_SLACK = 0.01, 0.1
 """To which part of the gap a box is closed: beside a design that holds its limits, and one that needs their slack."""
 MORE_WORK = 4
@@ -67,7 +66,7 @@ class Found:
     """What came of N points: status, the best design ``x`` (N, n), what is minimised there, and its bound.
 
     ``value`` is infinite where there is no design. ``ends`` (2, N, n): where every variable is discrete, the least and
-    greatest values of designs that are as good; else ``x``. ``work``: boxes examined.
+    greatest values of designs as good; else ``x``. ``work``: boxes examined.
     """
 
     status: Codes
@@ -103,6 +102,7 @@ class _Search:
     followed: Array
     strict: Bools
     failed: Bools
+    held: float
     work: Integers
     descend_at: Integers
     tied: list[Boxes] = field(default_factory=list)
@@ -125,7 +125,7 @@ class _Search:
     def margin(self, point: Indices) -> Array:
         """The slack that boxes are granted: all of it as long as infeasibility may have to be proved."""
         exact = self.strict[point] & (not self.slack_counts)
-        return np.where(exact, HELD_WITHIN, HOLDS)
+        return np.where(exact, self.held, HOLDS)
 
     def cutoff(self, point: Indices) -> Array:
         """What a box must be able to go below; infinite where there is no design yet."""
@@ -145,18 +145,19 @@ def minimise(
     most: int,
     first: Boxes | None = None,
     known: tuple[Array, Array] | None = None,
+    held: float = HELD_WITHIN,
 ) -> Found:
     """Minimise the objective of N points (or what ``to_minimise`` says); without one find any design.
 
     ``question``: with plain numbers, or arrays along the points; ``where``: their boxes (N, n), see ``boxes.spaces``.
-    ``most``: boxes of a point, at most. ``first``: the boxes to search, where not all of it; ``known``: a design of
-    each point to begin with, and a bound of what is minimised outside these boxes.
+    ``most``: boxes of a point, at most. ``first``: the boxes to search, if not all; ``known``: a design of each point
+    to begin with, and a bound outside these boxes. ``held``: how far designs miss limits, where any met does no more.
     """
     count, n = where.low.shape
     none, far = np.full((count, n), np.nan), np.full(count, np.inf)
     work, no = np.zeros(count, np.int64), np.zeros(count, bool)
     s = _Search(
-        question, where, most, none, none.copy(), far, far.copy(), far.copy(), far.copy(), no, no.copy(), work,
+        question, where, most, none, none.copy(), far, far.copy(), far.copy(), far.copy(), no, no.copy(), held, work,
         work + (1 if question.objectives else BOXES_AT_ONCE),
     )  # fmt: skip
     if known is not None:
@@ -258,7 +259,7 @@ def _try(s: _Search, point: Indices, x: Array) -> Array:
     x = s.where.at(point).point(x.copy())
     worst, goal = boxes.measured(at(s.question, point), x)
     goal = np.where(np.isfinite(goal) & (worst <= 1.0 + HOLDS), goal, np.inf)
-    exact = np.where(worst > 1.0 + (HOLDS if s.slack_counts else HELD_WITHIN), np.inf, goal)
+    exact = np.where(worst > 1.0 + (HOLDS if s.slack_counts else s.held), np.inf, goal)
     keep_least(s.value, s.x, point, exact, x)
     keep_least(s.slack, s.slack_x, point, goal, x)
     s.strict[point[np.isfinite(exact)]] = True
@@ -285,7 +286,7 @@ def _open_boxes(s: _Search, now: Boxes) -> Boxes:
     ).all(axis=1)
     s.failed[now.point[better & ~alone & (s.work[now.point] >= s.most)]] = True
     kept = better & ~alone & ~s.failed[now.point]
-    # what is closed stays in the proof by its bound
+    # what is closed stays in the proof
     np.minimum.at(s.closed, now.point[~kept], now.key[~kept])
     return now.take(kept)
 
