@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import scenarios
 from dse.api.arguments import refuse_impossible
 from scenarios import Scenario
+from scenarios.questions import grid
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -52,6 +53,10 @@ def one_answer(asked: Scenario) -> None:
         )
     if several:
         _refuse_question(asked, "objective", "this scenario has several objectives", "front FILE")
+    if asked.uncertain is not None:
+        from solvers.robust.searches import chances  # slow to import, and most questions are certain
+
+        chances.refuse_too_few(asked.file, grid(asked).first)
 
 
 def _refuse_question(asked: Scenario, key: str, wrong: str, command: str) -> None:

@@ -86,6 +86,10 @@ def _described(asked: Scenario) -> dict[str, Any]:
     unsure = uncertain_words.record(question, grid.levels)
     limits = limit_names(question, gaps=False)
     command = _command(asked, grid, question)
+    if command in ("solve", "front") and question.uncertain is not None:
+        from solvers.robust.searches import chances  # slow to import, and most questions are certain
+
+        chances.refuse_too_few(asked.file, question)
     swept = scenarios.grid(worlds.decided_late(asked)) if command == "sweep" else grid
     return {
         "title": question.title,

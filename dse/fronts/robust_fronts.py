@@ -26,6 +26,7 @@ from scenarios.question import Question
 from scenarios.uncertainty import uncertain_words
 from scenarios.uncertainty.worst_cases import without_samples
 from solvers.robust import decide_now
+from solvers.robust.searches import chances
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,6 +70,7 @@ def check(asked: scenarios.Scenario, question: Question, by: By | None = None) -
             "a limit within a share of an optimum is not known in a front over uncertain numbers",
             "write min or max",
         )
+    chances.refuse_too_few(asked.file, question)
 
 
 def search(question: Question, report: Report, expected: int) -> tuple[Search, list[str]]:

@@ -20,6 +20,8 @@ from scenarios.question import Decision, Limit, Question
 
 JOINT = "joint"
 """What limits that hold together are called under [limits]."""
+MOST_COMBINATIONS_COUNTED = 1e300
+"""More combinations of values count as these: a larger number is no float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,11 @@ class Promise:
     probability: float
     confidence: float
     key: str = JOINT
+
+    @property
+    def at(self) -> str:
+        """Where the file has the probability."""
+        return f"limits.{self.key}.probability"
 
 
 def promises(question: Question) -> tuple[Promise, ...]:
@@ -111,18 +118,34 @@ def _count_of_whole_values(question: Question, d: Decision, greatest: float) -> 
     return float(max(most if math.isinf(most) else math.floor(most) - math.ceil(least) + 1, 1))
 
 
-def _counts_of_decisions(question: Question) -> Sequence[tuple[int, int]]:
+def counts_of_decisions(
+    question: Question,
+    greatest: Callable[[str], float] | None = None,
+    convex: Callable[[], bool] = lambda: True,
+) -> list[tuple[int, int]]:
     """How what is decided may count: as so many real numbers, in so many ways (see ``least_samples``).
 
-    Of whole and listed values each is a program of its own, or one such number beside d real ones counts as
-    2 (d + 1) - 1 of them, where limits and objective are convex.
+    The decided real numbers count as Campi and Garatti have it. Of whole and listed values each is a program of its
+    own, and so are names. One decided number of discrete values beside d real ones also makes 2 (d + 1) - 1 of them
+    (the Helly number of such a set: Averkov and Weismantel, *Transversal numbers over subsets of linear spaces*, Adv.
+    Geom. 12, 2012; Calafiore, *Random convex programs*, SIAM J. Optim. 20, 2010, has the count for it) where all limits
+    and the objective are ``convex``. ``greatest``: see ``sizes_of_decisions``. Where neither is told, what is best for
+    the count is taken: with fewer samples than are needed then there are too few in any case.
     """
-    real, names, values = sizes_of_decisions(question)
+    real, names, values = sizes_of_decisions(question, greatest or (lambda _: math.inf))
     every = math.prod(values)
-    ways = [(real, names * int(every))] if math.isfinite(every) else []
-    return [*ways, *([(2 * (real + 1) - 1, names)] if len(values) == 1 else [])] or [
-        (real + len(values), names)
-    ]
+    known = math.isfinite(every) if greatest is None else all(map(math.isfinite, values))
+    ways = [(real, names * int(min(every, MOST_COMBINATIONS_COUNTED)))] if known else []
+    if len(values) == 1 and convex():
+        ways.append((2 * (real + 1) - 1, names))
+    return ways or [(real + len(values), names)]
+
+
+def too_few(promise: Promise, samples: int, needed: int) -> tuple[str, str]:
+    """Say what is wrong where a promise needs more samples than there are, and what is right."""
+    told = f" with confidence {level_text(promise.confidence)}" if promise.confidence else ""
+    wrong = f"{samples} samples cannot show a probability of {level_text(promise.probability)}{told}"
+    return wrong, f"write [uncertain.sampling] samples = {needed} or more"
 
 
 def joint_of(reader: Reader, shape: Shape) -> Joint | None:
@@ -187,7 +210,7 @@ def kept(reader: Reader, question: Question) -> None:
             wrong = f"a probability is promised from independent samples, and method = {shown(method)}"
             right = 'write method = "random", or confidence = 0 for the limit in the samples only'
             reader.findings.add("uncertain.sampling.method", wrong, right)
-        _note_too_few_samples(reader, f"limits.{promise.key}.probability", promise, question)
+        _note_too_few_samples(reader, promise.at, promise, question)
 
 
 def promised_along(reader: Reader, key: str, name: str, values: Sequence[float], question: Question) -> None:
@@ -200,8 +223,6 @@ def promised_along(reader: Reader, key: str, name: str, values: Sequence[float],
 def _note_too_few_samples(reader: Reader, key: str, promise: Promise, question: Question) -> None:
     assert question.uncertain is not None, "only what is uncertain has samples"
     samples, sure = question.uncertain.sampling.samples, promise.confidence
-    needed = min(least_samples(promise.probability, sure, *way) for way in _counts_of_decisions(question))
+    needed = min(least_samples(promise.probability, sure, *way) for way in counts_of_decisions(question))
     if samples < needed:
-        told = f" with confidence {level_text(sure)}" if sure else ""
-        wrong = f"{samples} samples cannot show a probability of {level_text(promise.probability)}{told}"
-        reader.findings.add(key, wrong, f"write [uncertain.sampling] samples = {needed} or more")
+        reader.findings.add(key, *too_few(promise, samples, needed))

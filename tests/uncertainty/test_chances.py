@@ -259,7 +259,7 @@ def test_too_few_samples_say_how_many_it_takes():
     needed = next(n for n in itertools.count(1) if 0.9**n + n * 0.1 * 0.9 ** (n - 1) <= 0.01)
     with pytest.raises(
         chances.TooFew,
-        match=f"^at limits.time.probability = .* 10 samples are too few to decide .* samples = {needed} or more",
+        match=f"^limits.time.probability: 10 samples cannot show a probability .* samples = {needed} or more",
     ):
         chances.may_fail(worlds.nominal, promise, 10)
     # what the reader of the file says is the same number

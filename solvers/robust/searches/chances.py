@@ -19,6 +19,7 @@ import numpy as np
 from dse.models.arithmetic import CannotTake
 from dse.quantities import level_text
 from formulations import evaluation
+from formulations.arithmetics.maxima import UP
 from formulations.arithmetics.posynomial import NotPosynomial
 from formulations.problem import Kind, formulate
 from formulations.programs.program import is_linear
@@ -29,10 +30,17 @@ from formulations.uncertainty.world_cuts import Point
 from formulations.uncertainty.worlds import of_values
 from results.solution import Status
 from results.telling import estimates
-from scenarios.question import Question, combinations
-from scenarios.uncertainty.drawing import draw
-from scenarios.uncertainty.promises import Promise, promises, sizes_of_decisions
-from solvers import designs
+from scenarios.language.errors import ScenarioError
+from scenarios.question import Decision, Question, combinations
+from scenarios.uncertainty.drawing import box, draw
+from scenarios.uncertainty.promises import (
+    Promise,
+    counts_of_decisions,
+    promises,
+    sizes_of_decisions,
+    too_few,
+)
+from solvers import boxes, designs
 from solvers.geometric.kernel import gp
 from solvers.mechanisms import conflicts
 from solvers.outcome import Outcome
@@ -45,8 +53,6 @@ from solvers.robust.searches import each_sample
 MOST_NAMES = 64
 FEW_SAMPLES = 16
 """Samples that tell whether an objective is the same in all of them."""
-MOST_COMBINATIONS_COUNTED = 1e300
-"""More combinations of values count as these: a larger number is no float."""
 UNPROVED = (
     "the confidence is proved only for one probability, convex limits and an objective that is the same in every "
     "sample; here it is estimated by fresh samples"
@@ -63,7 +69,11 @@ class Undecided(CannotTake):
 
 
 class TooFew(ValueError):
-    """There are fewer samples than a probability needs; the message says how many."""
+    """There are fewer samples than a promise needs: ``key`` of the file, what is ``wrong``, and what is ``right``."""
+
+    def __init__(self, promise: Promise, size: int, needed: int) -> None:
+        self.key, (self.wrong, self.right) = promise.at, too_few(promise, size, needed)
+        super().__init__(f"{self.key}: {self.wrong}; {self.right}")
 
 
 def counted(question: Question, size: int, convex: bool | None = None) -> tuple[Counted, ...]:
@@ -74,53 +84,54 @@ def counted(question: Question, size: int, convex: bool | None = None) -> tuple[
     return tuple((p, may_fail(question, p, size, convex)) for p in promises(question))
 
 
-def may_fail(question: Question, promise: Promise, size: int, convex: bool | None = None) -> int:
-    """Return in how many of ``size`` samples these limits may fail.
+def refuse_too_few(file: str, question: Question) -> None:
+    """Raise ScenarioError where a question has fewer samples than what it promises of limits takes."""
+    if question.uncertain is None or not any(p.confidence for p in promises(question)):
+        return
+    try:
+        counted(question, question.uncertain.sampling.samples)
+    except TooFew as few:
+        raise ScenarioError.of(file, few.key, few.wrong, few.right) from None
+    except (ArithmeticError, ValueError):
+        # what is wrong there the answer tells
+        return
 
-    The decided real numbers count as Campi and Garatti have it. One decided number of discrete values beside d real
-    ones makes 2 (d + 1) - 1 of them (the Helly number of such a set: Averkov and Weismantel, *Transversal numbers over
-    subsets of linear spaces*, Adv. Geom. 12, 2012; Calafiore, *Random convex programs*, SIAM J. Optim. 20, 2010, has
-    the count for it) where all limits and the objective are convex, more of them as many programs as they have
-    combinations; whichever lets more fail. So do names.
+
+def may_fail(question: Question, promise: Promise, size: int, convex: bool | None = None) -> int:
+    """Return in how many of ``size`` samples these limits may fail: the most that a way to count what is decided lets.
+
     Raises TooFew where there are fewer samples than a confidence needs even where none may fail.
     """
     p, sure = promise.probability, promise.confidence
     if sure <= 0.0:
         # a file's own probability has samples enough; of a quantile that asks for all samples none may fail
         return estimates.plainly(size, p)
-    real, names, values = sizes_of_decisions(question, _greatest(question))
-    ways = [(real, names * int(min(math.prod(values), MOST_COMBINATIONS_COUNTED)))]
-    if len(values) == 1 and (is_convex(question) if convex is None else convex):
-        ways.append((2 * (real + 1) - 1, names))
+    ways = counts_of_decisions(
+        question, _greatest(question), lambda: is_convex(question) if convex is None else convex
+    )
     found = [estimates.may_fail(size, p, d, sure, choices) for d, choices in ways]
     best = max((k for k in found if k is not None), default=None)
     if best is None:
         needed = min(estimates.samples_needed(p, d, sure, choices) for d, choices in ways)
-        raise TooFew(_few(promise, size, needed))
+        raise TooFew(promise, size, needed)
     return best
 
 
-def _few(promise: Promise, size: int, needed: int) -> str:
-    what = " and ".join(promise.names)
-    sure = f" with {level_text(promise.confidence, 100)} % confidence" if promise.confidence else ""
-    at = f"at limits.{promise.key}.probability = {level_text(promise.probability)}"
-    wanted = f"{what} holds with probability {level_text(promise.probability)}{sure}"
-    text = f"{at} {size} samples are too few to decide whether {wanted}"
-    return (
-        f"{text}: that takes {needed} at least; write samples = {needed} or more under [uncertain.sampling]"
-    )
-
-
 def is_convex(question: Question) -> bool:
-    """Tell whether a question is a geometric program but for whole numbers and listed values, whatever is chosen."""
+    """Tell whether a question is a geometric program but for whole numbers and listed values, whatever is chosen.
+
+    Maxima that only have to be small enough are convex as well. They count where the theorem then is for the question:
+    where it is not, each value counted by itself has a proof.
+    """
     alone = replace(question, uncertain=None, measure=None)
     try:
         problems = [formulate(q) for _, q in itertools.islice(combinations(alone), MOST_NAMES + 1)]
     except (NotPosynomial, CannotTake):
         return False
-    return len(problems) <= MOST_NAMES and all(
-        p.kind in (Kind.GP, Kind.MIGP) and not p.cases for p in problems
-    )
+    held_down = any(v.name.endswith(UP) for p in problems for c in p.cases for v in c.variables)
+    if len(problems) > MOST_NAMES or held_down or any(p.kind not in (Kind.GP, Kind.MIGP) for p in problems):
+        return False
+    return not any(p.cases for p in problems) or _theorem_holds(question)
 
 
 def covered(question: Question) -> bool:
@@ -129,11 +140,15 @@ def covered(question: Question) -> bool:
     Each of finitely many designs may be looked at by itself, whatever it was chosen by. Else the theorem is for one
     promise, limits and an objective that are convex in logarithms, and an objective that is the same in every sample.
     """
-    found = promises(question)
-    real, _, values = sizes_of_decisions(question, _greatest(question))
+    real, _, values = sizes_of_decisions(question)
     if not question.decide or (not real and (len(values) != 1 or not is_convex(question))):
         return True
-    if len(found) > 1:
+    return _theorem_holds(question)
+
+
+def _theorem_holds(question: Question) -> bool:
+    """Whether there is one promise, limits and objective are convex, and the objective is the same in all samples."""
+    if len(promises(question)) > 1:
         return False
     some = draw(question.uncertainty, FEW_SAMPLES, method="random")
     try:
@@ -152,7 +167,45 @@ def covered(question: Question) -> bool:
 
 
 def _greatest(question: Question) -> Callable[[str], float]:
-    return lambda name: evaluation.box(question, name).high
+    """The end of a decided number; of a whole one without an end what the model's own limits leave, if they do."""
+    ends = {d.name: evaluation.box(question, d.name) for d in question.decide if d.choices is None}
+    endless = any(
+        d.integer and d.values is None and d.maximum is None and ends[d.name].searched[1]
+        for d in question.decide
+        if d.choices is None
+    )
+    left = _left_by_model(question) if endless else {}
+    return lambda name: min(ends[name].high, left.get(name, math.inf))
+
+
+def _left_by_model(question: Question) -> dict[str, float]:
+    """The greatest values within the model's own limits, whatever the uncertain may be; empty where that is not known.
+
+    No sample is needed for it, so that no value beyond is one that samples choose. User's limits play no part.
+    """
+    ends = box(question.uncertainty)
+    # a search has ends of its own for what has none, and starts above 0
+    if question.machines or not all(0.0 < low <= high < math.inf for low, high in ends.values()):
+        return {}
+    unsure = tuple(Decision(n, float(low), float(high)) for n, (low, high) in ends.items())
+    given = {n: v for n, v in question.given.items() if n not in ends}
+    spare = frozenset(x.name for x in question.model.limits if x.spare)
+    asked = replace(
+        question, uncertain=None, measure=None, joint=None, limits=(), objectives=(),
+        given=given, decide=(*question.decide, *unsure), waive=question.waive | spare,
+    )  # fmt: skip
+    found: dict[str, float] = {}
+    try:
+        every = [q for _, q in itertools.islice(combinations(asked), MOST_NAMES + 1)]
+        for q in every:
+            where = boxes.space(q)
+            kept = boxes.tighten(q, where)
+            highs = where.low if kept is None else kept[1]
+            for name, high in zip(where.names, highs.tolist(), strict=True):
+                found[name] = max(found.get(name, 0.0), high)
+    except (ArithmeticError, ValueError, LookupError):
+        return {}
+    return found if len(every) <= MOST_NAMES else {}
 
 
 def found(wanted: Wanted, *, tied: bool) -> Found:
