@@ -264,7 +264,7 @@ class Search:
 
     def _kept_as_good(self, goal: Objective, kept: Sequence[Objective], found: Solution) -> Solution:
         """Answer for one objective among designs as good as the one ``found`` for those ``kept``."""
-        at_worst = {g.name: self._loosened(g, found) for g in kept}
+        at_worst = {g.name: self._held_at(g, found) for g in kept}
         zero = self._by is None and 0.0 in at_worst.values()
         exact = tied.best_at_zero(at_level(self.question, goal, at_worst), found) if zero else None
         if exact is None:
@@ -272,6 +272,14 @@ class Search:
         self.count()
         self._keep(goal, at_worst, exact)
         return exact
+
+    def _held_at(self, goal: Objective, found: Solution) -> float:
+        """The level of an objective at a design, with room for rounding where no limit of its own is what holds it."""
+        loose = self._loosened(goal, found)
+        limit = next((x for x in self.question.limits if x.name == goal.name), None)
+        own = None if limit is None or self._by else limit.maximum if goal.maximize else limit.minimum
+        # an equality is found far sooner than what is within a band as narrow as limits hold
+        return own if own is not None and abs(loose - own) <= 2.0 * self._share * abs(own) else loose
 
     def _in_doubt(self, found: Solution, other: Objective) -> Solution:
         """Say of a design that is best for its own objective that it may be dominated."""

@@ -155,3 +155,33 @@ def test_an_end_whose_second_question_has_no_answer_is_not_called_optimal(
     found = dse.front(asked(ENDS, energy={"min": FLOOR}), points=2)
     assert found.status.values.tolist() == [2, 1]
     assert "one design" not in found.attrs["method"]
+
+
+def test_what_is_best_on_a_floor_is_asked_for_on_it(monkeypatch: pytest.MonkeyPatch):
+    """No band as narrow as limits hold is searched, which takes many times as long."""
+    asked_for: list[tuple[float | None, float | None]] = []
+    at_level = front_search.at_level
+
+    def seen(*arguments: Any) -> Any:
+        question = at_level(*arguments)
+        asked_for.extend((x.minimum, x.maximum) for x in question.limits if x.name == "p1")
+        return question
+
+    monkeypatch.setattr(front_search, "at_level", seen)
+    found = dse.front(
+        {
+            "model": "roofline",
+            "machine": "gtx-titan-choi2014",
+            "given": {"flops": 1e9, "intensity": 4},
+            "decide": {"x": {"min": 1, "max": 5}, "y": {"min": 1, "max": 5}},
+            "define": {"p1": "x + y", "p2": "1 / x + 1 / y**2"},
+            "objective": {"minimize": ["p1", "p2"]},
+            "limits": {"p1": {"min": 4, "max": 6}},
+        },
+        points=2,
+    )
+    assert (found.status == 1).all()
+    assert found.p1.values == pytest.approx([4.0, 6.0], rel=1e-8)
+    assert found.p2.values[0] == pytest.approx(0.75, rel=1e-8)
+    assert (4.0, 4.0) in asked_for
+    assert all(low == high or high > low * (1 + 1e-6) for low, high in asked_for)
