@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import scenarios
 from dse.api.arguments import refuse_impossible
 from scenarios import Scenario
-from scenarios.questions import grid
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,7 +55,7 @@ def one_answer(asked: Scenario) -> None:
     if asked.uncertain is not None:
         from solvers.robust.searches import chances  # slow to import, and most questions are certain
 
-        chances.refuse_too_few(asked.file, grid(asked).first)
+        chances.refuse_too_few(asked.file, scenarios.grid(asked).first)
 
 
 def _refuse_question(asked: Scenario, key: str, wrong: str, command: str) -> None:
