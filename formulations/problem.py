@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any
@@ -141,8 +142,7 @@ def formulate(question: Question, *, searched: bool = False) -> Problem:
     Of several objectives the first is minimised. ``searched``: see ``program.program``. Categorical choices must be
     fixed beforehand. Ends that only a search has are far away unless it is convex (see ``evaluation.farthest``).
     """
-    variables = _variables(question)
-    if not variables:
+    if not (variables := _variables(question)):
         return Problem(question, Kind.EVALUATION, (), None, None)
     if question.model.black_box:
         return Problem(question, Kind.BLACK_BOX, variables, None, None, f"it {question.model.black_box}")
@@ -171,8 +171,7 @@ def kind_of(variables: Sequence[Variable], continuous: Kind) -> Kind:
 
 
 def _without_structure(question: Question, refusal: NotPosynomial) -> Problem:
-    far = evaluation.farthest(question)
-    variables = _variables(far)
+    variables = _variables(far := evaluation.farthest(question))
     return Problem(far, kind_of(variables, Kind.NLP), variables, None, None, str(refusal))
 
 
@@ -226,8 +225,8 @@ def moved(case: Problem, question: Question) -> tuple[Goal | None, tuple[Row, ..
 def at_many(first: Sequence[Problem], question: Question) -> tuple[Problem, ...]:
     """Return the cases of a question of many points; ``first``: those at one of them.
 
-    A term that is the largest nowhere is a case all the same, where that may change from point to point. No cases
-    where the question has another structure than ``first``. A problem without maxima is its own case.
+    A term that is the largest nowhere is a case, too: it may be elsewhere. What has no maxima is its own case. None
+    where the question has another structure than ``first``, or maxima near where floats end.
     """
     try:
         stated = taken, known, goal, rows = _with_maxima(question)
@@ -240,11 +239,12 @@ def at_many(first: Sequence[Problem], question: Question) -> tuple[Problem, ...]
         if not same or any(map(_holds_maximum, _stated(goal, rows))):
             return ()
         return (Problem(question, first[0].kind, tuple(variables), goal, rows, known=known),)
-    with np.errstate(all="ignore"):  # what is no number at a point is left out there
-        ends = taken.ends({v.name: _widest(v) for v in variables})
-    cases = tuple(_case(question, stated, variables, way, ends) for way in _ways(question, stated))
-    found = [{r.key for r in case.rows or ()} for case in cases]
-    return cases if all({r.key for r in case.rows or ()} in found for case in first) else ()
+    with np.errstate(all="ignore"), suppress(NotPosynomial):  # what is no number at a point is left out
+        ends = taken.boxes({v.name: _widest(v) for v in variables}, decide.values())
+        cases = tuple(_case(question, stated, variables, way, ends) for way in _ways(question, stated))
+        found = [{r.key for r in case.rows or ()} for case in cases]
+        return cases if all({r.key for r in case.rows or ()} in found for case in first) else ()
+    return ()
 
 
 def _widest(v: Variable) -> tuple[Any, Any]:
@@ -275,7 +275,7 @@ def _cases(question: Question, stated: Stated) -> tuple[Problem, ...]:
 
     def made(asked: Question) -> tuple[Problem, ...]:
         variables = _variables(asked)
-        ends = taken.ends({v.name: (v.low, v.high) for v in variables})
+        ends = taken.boxes({v.name: (v.low, v.high) for v in variables}, asked.decide)
         return tuple(_case(asked, stated, variables, way, ends) for way in ways)
 
     cases = made(question)
@@ -305,10 +305,10 @@ def _case(
     stated: Stated,
     variables: Sequence[Variable],
     way: maxima.Alternative,
-    ends: maxima.Ends,
+    ends: maxima.Boxes,
 ) -> Problem:
     _, known, goal, rows = stated
-    more = tuple(Variable(n, *ends[n], False, False, Decision(n), auxiliary=True) for n in way.names)
+    more = tuple(Variable(n, *ends(n), False, False, Decision(n), auxiliary=True) for n in way.names)
     every = (*rows, *(Row(key, *pair) for key, pair in way.rows.items()))
     refusal = _signomial(goal, every)
     kind = kind_of(variables, Kind.NLP if refusal else Kind.GP)

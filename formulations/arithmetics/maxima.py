@@ -14,7 +14,7 @@ A sum under a power that is not a whole number, (a + b)^0.5, becomes an unknown 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from functools import reduce
@@ -26,10 +26,13 @@ from dse.system.records import dataclass
 from formulations.arithmetics import posynomial
 from formulations.arithmetics.posynomial import ONE, NotPosynomial, Posynomial, Ratio, ratio, symbol
 from formulations.row_keys import RowKey
+from scenarios.question import Decision
 
 Pair = tuple[Posynomial, Posynomial]
 Ends = Mapping[str, tuple[Any, Any]]
 """Least and greatest values by name: numbers, or arrays of them for many questions."""
+Boxes = Callable[[str], tuple[Any, Any]]
+"""Gives the ends of an unknown by its name."""
 
 SIDE = "maximum"
 DOWN, UP = "largest ", " from below"
@@ -129,20 +132,40 @@ class Maxima:
             fresh += [v for pair in more for v in names_in(pair) if is_maximum(v)]
         return found
 
-    def ends(self, box: Ends) -> dict[str, tuple[Any, Any]]:
-        """A box for each unknown of a maximum that its own rows never reach, from the boxes of the decided ones."""
+    def boxes(self, box: Ends, decide: Iterable[Decision]) -> Boxes:
+        """Return what gives each unknown of a maximum a box that its own rows never reach, from those of the decided.
+
+        It raises NotPosynomial where, within the bounds of the user, all values are as large, or as small, as next to
+        no floats are: no box holds them.
+        """
+        wide, asked = self._ends(box), self._ends({d.name: _within_bounds(d, *box[d.name]) for d in decide})
+
+        def of(name: str) -> tuple[Any, Any]:
+            (low, high), (least, most) = (logs[name.removesuffix(UP)] for logs in (wide, asked))
+            if np.any(least > LARGEST_EXPONENT - SCALE_MARGIN) or np.any(
+                most < SCALE_MARGIN - LARGEST_EXPONENT
+            ):
+                raise NotPosynomial("a maximum near where floats end")
+            return (
+                np.exp(np.maximum(low - SCALE_MARGIN, -LARGEST_EXPONENT)),
+                np.exp(np.minimum(high + SCALE_MARGIN, LARGEST_EXPONENT)),
+            )
+
+        return of
+
+    def _ends(self, box: Ends) -> Ends:
+        """Ends of logarithms: of the decided numbers, and of the maxima of them."""
         logs = {n: (np.log(low), np.log(high)) for n, (low, high) in box.items()}
         for name, terms in self.terms.items():
             lows, highs = zip(*(_range(a, logs) for a in terms), strict=True)
             logs[name] = reduce(np.maximum, lows), reduce(np.maximum, highs)
-        boxes = {
-            n: (
-                np.exp(np.maximum(logs[n][0] - SCALE_MARGIN, -LARGEST_EXPONENT)),
-                np.exp(np.minimum(logs[n][1] + SCALE_MARGIN, LARGEST_EXPONENT)),
-            )
-            for n in self.terms
-        }
-        return boxes | {n + UP: box for n, box in boxes.items()}
+        return logs
+
+
+def _within_bounds(d: Decision, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return the box of a decided number within the bounds of the user."""
+    least = low if d.minimum is None else np.maximum(low, d.minimum)
+    return least, high if d.maximum is None else np.minimum(high, d.maximum)
 
 
 @contextmanager
