@@ -18,6 +18,8 @@ LOSS_ROUNDING = 1e-12
 MOST_INDICES = 3
 MOST_STILL = 4
 """Names of numbers that do not vary that a sentence lists."""
+LEAST_SHOWN = 5e-4
+"""Indices below this share are told as 0, but where their interval lies above it."""
 LEAST_INDEX = 0.01
 """Total indices below this share are not listed among those of other numbers."""
 
@@ -92,22 +94,23 @@ def _losses(found: Losses) -> Table:
         # differences of means leave rounding behind
         return show(0.0 if abs(value) < LOSS_ROUNDING * base else value, found.unit, 4)
 
+    def share(value: float | None) -> str:
+        if value is None or not base:
+            return ""
+        return f"{100 * value / base:.3g} %" if abs(value) >= LOSS_ROUNDING * base else "0 %"
+
     floor = found.by_chance.value
     rows = [
         (
             x.name,
             text(x.value, x.designs),
-            ""
-            if x.value is None or not base
-            else f"{100 * x.value / base:.3g} %"
-            if abs(x.value) >= LOSS_ROUNDING * base
-            else "0 %",
+            share(x.value),
             "" if x.value is None or floor is None or x.value > floor else "no more than by chance",
         )
         for x in found.lost
     ]
-    share = "" if floor is None or not base else f"{100 * floor / base:.3g} %"
-    rows.append(("(by chance: a number of no influence)", text(floor, found.by_chance.designs), share, ""))
+    by_chance = text(floor, found.by_chance.designs)
+    rows.append(("(by chance: a number of no influence)", by_chance, share(floor), ""))
     return (
         f"What not knowing a number costs in the mean of {found.name}",
         ("", "lost", "of the mean", ""),
@@ -116,7 +119,9 @@ def _losses(found: Losses) -> Table:
 
 
 def _percent_explained(e: Estimate) -> str:
-    return f"{max(100 * e.value, 0.0):.3g} %" if abs(e.value) >= 5e-4 else "0 %"
+    # what is small may be sure all the same
+    sure = abs(e.value) >= LEAST_SHOWN or e.low > 0.0
+    return f"{max(100 * e.value, 0.0):.3g} %" if sure else "0 %"
 
 
 def _percent_interval(e: Estimate) -> str:

@@ -16,6 +16,7 @@ import dse
 from dse.commands.commandline import main
 from results import plot
 from results.pictures.canvas import svg
+from results.uncertainty import matters_text
 from scenarios import ScenarioError
 
 G = (0.0, 1.0, 4.5)
@@ -184,3 +185,17 @@ def test_an_objective_that_does_not_vary_is_said_not_to():
     assert "do not vary: no uncertain number affects them" in str(found)
     assert found.record()["do_not_vary"][0] == "price"
     assert found.indices[0].name == "other"
+
+
+def test_a_small_share_that_is_sure_is_not_told_as_none():
+    """Shares of variance are 1 and 0.0004: 0 % would stand beside an interval that lies above 0."""
+    source = {
+        **RUN,
+        "given": {**RUN["given"], "large": 0.5, "small": 0.5},
+        "define": {"sum": "50 * large + small"},
+        "objective": {"minimize": "sum"},
+        "uncertain": {"large": {"uniform": [0, 1]}, "small": {"uniform": [0, 1]}},
+    }
+    (_, _, rows), *_ = matters_text.tables(dse.what_matters(source, rows=512, workers=1, progress=False))
+    told = {name: total for name, _, _, total, _ in rows}
+    assert float(told["small"].removesuffix(" %")) == pytest.approx(0.04, rel=0.2)
