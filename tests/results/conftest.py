@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
+import xarray as xr
 
 import dse.models
 from results import dataset
@@ -147,3 +148,10 @@ def warnings_are_errors() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
+
+
+@pytest.fixture
+def ds(plan: Layout, arrays_of: Callable[[tuple[slice, ...]], Arrays]) -> xr.Dataset:
+    made = dataset.to_dataset(plan, arrays_of(tuple(slice(0, n) for n in plan.shape)))
+    made.attrs["title"] = "Least <script>alert(1)</script> | of $x_1$ & 50 %"
+    return made

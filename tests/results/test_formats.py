@@ -4,23 +4,20 @@ import csv
 import json
 import math
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
-from results import dataset, flat
+from results import flat
 from results.dataset import Arrays, Layout
 from results.export import formats, netcdf, parquet, reading
 from results.export.jsonable import to_json
 from results.stores import store
 from results.stores.chunks import chunk_slices
-from results.stores.files.trouble import StoreError
 
 Fill = Callable[[tuple[slice, ...]], Arrays]
 # by the CF conventions, 2.3: letters, digits and underscores, beginning with a letter
@@ -28,13 +25,6 @@ CF_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 # names of SI units and multiples that UDUNITS-2 defines, with a power behind
 CF_UNIT = re.compile(r"1|((s|J|W|Hz|V|A|K|m|kg|ohm|F|C|byte|bit)(-?[0-9])? ?)+")
 CF_MEANING = re.compile(r"[A-Za-z0-9_\-.+@]+")
-
-
-@pytest.fixture
-def ds(plan: Layout, arrays_of: Fill) -> xr.Dataset:
-    made = dataset.to_dataset(plan, arrays_of(tuple(slice(0, n) for n in plan.shape)))
-    made.attrs["title"] = "Least <script>alert(1)</script> | of $x_1$ & 50 %"
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -368,47 +358,3 @@ def test_large_tables_are_written_piece_by_piece(
         assert pq.ParquetFile(cut).num_row_groups > 5
     else:
         assert whole.read_bytes() == cut.read_bytes()
-
-
-def test_what_nobody_could_write_is_refused_at_once(ds: xr.Dataset, tmp_path: Path):
-    with pytest.raises(formats.ExportError, match=r"what kind of file is meant\? The name may end in \.csv"):
-        formats.write(ds, tmp_path / "x.xlsx")
-    with pytest.raises(formats.ExportError, match=r"columns are chosen for tables and pictures"):
-        formats.write(ds, tmp_path / "x.nc", ["energy"])
-    with pytest.raises(formats.ExportError, match=r"no column 'enrgy'; did you mean 'energy'"):
-        formats.write(ds, tmp_path / "x.csv", ["enrgy"])
-    (tmp_path / "x.zarr").mkdir()
-    with pytest.raises(formats.ExportError, match=r"left untouched"):
-        formats.write(ds, tmp_path / "x.zarr")
-    with pytest.raises(formats.ExportError, match=r"no points to draw"):
-        formats.write(ds.isel(deadline=0, machine=0, drop=True), tmp_path / "x.png")
-    assert {p.name for p in tmp_path.iterdir()} == {"x.zarr"}
-
-
-@pytest.mark.parametrize(("ending", "package"), [(".nc", "h5netcdf"), (".parquet", "pyarrow")])
-def test_a_missing_package_is_named_with_the_line_to_type(
-    ds: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, package: str
-):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(formats.ExportError, match=rf"needs {package}: pip install 'codesign-dse\[export\]'"):
-        formats.write(ds, tmp_path / f"x{ending}")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_file_that_is_there_stays_whole_where_writing_fails(
-    ds: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    for ending in (".csv", ".jsonl", ".parquet", ".nc", ".md"):
-        file = tmp_path / f"x{ending}"
-        file.write_text("before", encoding="utf-8")
-
-        def torn(*_: Any) -> Any:
-            raise OSError(28, "full")
-
-        monkeypatch.setattr(flat, "pieces", torn)
-        monkeypatch.setattr(netcdf, "encoded", torn) if ending == ".nc" else None
-        with pytest.raises((StoreError, OSError)):
-            formats.write(ds, file)
-        assert file.read_text(encoding="utf-8") == "before"
-        monkeypatch.undo()
-    assert not list(tmp_path.glob("*.partial"))
