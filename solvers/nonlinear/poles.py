@@ -27,6 +27,9 @@ from solvers.outcome import Outcome
 FOUND = (Status.OPTIMAL, Status.FEASIBLE)
 FROM_AFAR, NEAREST, FROM_POLE = 1, 52, np.arange(28.0, 41.0)
 """Powers of 1/2: between which distances, relative, a pole is looked for, and at which it is approached."""
+OFF_BOUNDS, AS_GOOD = np.exp2(-np.arange(2.0, 41.0)), 0.1
+"""Shares of its range by which a design is moved off bounds where a definition has no value, and what part of the gap
+it may be worse by."""
 NEXT_TO_BOUND = 1e-5
 HALVINGS_TO_POLE = 60
 AT_POLE = 1e-12
@@ -46,7 +49,9 @@ def followed(question: Question, found: Outcome) -> Outcome:
     if not free or not definitions_of(question.model):
         return found
     with np.errstate(all="ignore"):
-        asked, x = evaluation.unraised(question), {n: np.float64(v) for n, v in found.x.items()}
+        asked = evaluation.unraised(question)
+        found = _with_values(asked, found, free)
+        x = {n: np.float64(v) for n, v in (found.x or {}).items()}
         ended = (
             _ended(asked, replace(found, x=start), d.name, path, s)
             for s in _approached(asked, x, found.status)
@@ -55,6 +60,46 @@ def followed(question: Question, found: Outcome) -> Outcome:
             for path in _paths(asked, start, d, s)
         )
         return next((one for one in ended if one is not None), found)
+
+
+def _with_values(question: Question, found: Outcome, free: Sequence[Decision]) -> Outcome:
+    """Return an outcome; with a design as good, off its bounds, where a definition has no value at its own.
+
+    A design at which a definition has no value is none, whether it is asked of or not.
+    """
+    assert found.x is not None, "it has a design"
+    x = {n: np.float64(v) for n, v in found.x.items()}
+    names = [d.name for d in definitions_of(question.model)]
+    rows, goal = boxes.numbers(question, x)
+    at = evaluation.metrics(question, x)
+    lost = [n for n in names if not np.isfinite(at[n])]
+    if not lost or not np.isfinite(goal):
+        return found
+    text = f"{found.certificate}; off the bounds where {', '.join(lost)} has no value"
+    paths = _off_bounds(free, x)
+    for moved in (*({name: path} for name, path in paths.items()), paths):
+        along = {n: np.full(OFF_BOUNDS.shape, v) for n, v in x.items()} | moved
+        rows, goals = boxes.numbers(question, along)
+        at = evaluation.metrics(question, along)
+        worse = question.sign * (goals - goal) - AS_GOOD * question.gap * abs(goal)
+        good = (
+            [r <= 1.0 + HOLDS for r in rows.values()] + [np.isfinite(at[n]) for n in names] + [worse <= 0.0]
+        )
+        some = np.flatnonzero(np.all(np.broadcast_arrays(*good, np.ones(OFF_BOUNDS.shape, bool)), axis=0))
+        if some.size:
+            there = {n: float(v[some[0]]) for n, v in along.items()}
+            return replace(found, x=there, certificate=text, ranges={}, judged=None)
+    return found
+
+
+def _off_bounds(free: Sequence[Decision], x: Mapping[str, Any]) -> dict[str, Array]:
+    """Return for each number that is next to a bound values farther and farther in, the farthest first."""
+    paths, near = {}, _at_bounds(free, x)
+    for d in free:
+        if d.minimum is not None and d.maximum is not None and near[d.name] in (d.minimum, d.maximum):
+            other = d.maximum if near[d.name] == d.minimum else d.minimum
+            paths[d.name] = near[d.name] + (other - near[d.name]) * OFF_BOUNDS
+    return paths
 
 
 def _at_bounds(free: Sequence[Decision], x: Mapping[str, Any]) -> dict[str, Any]:

@@ -101,3 +101,24 @@ def test_so_it_is_at_each_point_of_a_sweep() -> None:
     assert swept["status"].values.tolist() == [STATUS_CODES[s] for s in states]
     best = [10 + math.log(0.5), 10 + math.log(0.2)]
     assert swept["objective"].values[:2].tolist() == pytest.approx(best, rel=1e-7)
+
+
+FLAT = {"near": "1 / (x - 1)", "goal": "maximum(x, 2) + y"}
+
+
+def test_of_designs_as_good_one_at_which_all_definitions_have_a_value_is_handed_out() -> None:
+    """All x from 1 to 2 are as good, and at 1, which ties would choose, a definition that nobody asks for has none."""
+    found = dse.solve({**asked("x", decide=TWO), "define": FLAT})
+    assert (found.status.value, found.objective) == ("optimal", pytest.approx(3, rel=1e-9))
+    assert found.metrics["near"] == pytest.approx(1 / (found.variables["x"] - 1))
+    assert "near has no value" in found.certificate
+
+
+def test_so_it_is_along_a_sweep_and_on_a_front() -> None:
+    source = {**asked("x", decide=TWO), "define": {**FLAT, "other": "4 / y + x / 100"}}
+    sweep = {"ends": {"path": "decide.y.max", "values": [2, 3]}}
+    swept = dse.sweep({**source, "sweep": sweep}, progress=False)
+    assert swept["status"].values.tolist() == [STATUS_CODES[Status.OPTIMAL]] * 2
+    front = dse.front({**source, "objective": {"minimize": ["goal", "other"]}}, points=3, progress=False)
+    assert set(front["status"].values.tolist()) == {STATUS_CODES[Status.OPTIMAL]}
+    assert bool((front["near"] > 0).all())
