@@ -27,7 +27,7 @@ from solvers.outcome import Outcome
 FOUND = (Status.OPTIMAL, Status.FEASIBLE)
 FROM_AFAR, NEAREST, FROM_POLE = 1, 52, np.arange(28.0, 41.0)
 """Powers of 1/2: between which distances, relative, a pole is looked for, and at which it is approached."""
-OFF_BOUNDS, AS_GOOD = np.exp2(-np.arange(2.0, 41.0)), 0.1
+OFF_BOUNDS, WORSE_OFF_BOUNDS = np.exp2(-np.arange(2.0, 41.0)), 0.1
 """Shares of its range by which a design is moved off bounds where a definition has no value, and what part of the gap
 it may be worse by."""
 NEXT_TO_BOUND = 1e-5
@@ -81,7 +81,7 @@ def _with_values(question: Question, found: Outcome, free: Sequence[Decision]) -
         along = {n: np.full(OFF_BOUNDS.shape, v) for n, v in x.items()} | moved
         rows, goals = boxes.numbers(question, along)
         at = evaluation.metrics(question, along)
-        worse = question.sign * (goals - goal) - AS_GOOD * question.gap * abs(goal)
+        worse = question.sign * (goals - goal) - WORSE_OFF_BOUNDS * question.gap * abs(goal)
         good = (
             [r <= 1.0 + HOLDS for r in rows.values()] + [np.isfinite(at[n]) for n in names] + [worse <= 0.0]
         )
