@@ -189,7 +189,7 @@ def spaces(question: Question, count: int) -> Space:
 def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
     ends: Any = (box := evaluation.box(question, d.name)).low, box.high, box.searched
     low, high, own = ends
-    # no slack beyond the quantity's own ends, nor of what definitions of a file are of: they may have no value there
+    # no slack beyond the quantity's own ends, nor beside definitions of the file: these may have no value there
     slack = 0.0 if definitions_of(question.model) and not d.integer else HOLDS
     least, most = (0.0 if own[0] else low), (np.inf if own[1] else high)
     if d.minimum is not None:

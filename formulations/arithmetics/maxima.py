@@ -133,10 +133,10 @@ class Maxima:
         return found
 
     def boxes(self, box: Ends, decide: Iterable[Decision]) -> Boxes:
-        """Return what gives each unknown of a maximum a box that its own rows never reach, from those of the decided.
+        """Return a function that gives the unknown of a maximum its box, which its own rows never reach.
 
-        It raises NotPosynomial where, within the bounds of the user, all values are as large, or as small, as next to
-        no floats are: no box holds them.
+        ``box``: the boxes of the decided numbers. The function raises NotPosynomial where, within the bounds of the
+        user, all values of the maximum are too large or too small for the logarithm of any box.
         """
         wide, asked = self._ends(box), self._ends({d.name: _within_bounds(d, *box[d.name]) for d in decide})
 

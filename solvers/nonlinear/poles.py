@@ -63,28 +63,26 @@ def followed(question: Question, found: Outcome) -> Outcome:
 
 
 def _with_values(question: Question, found: Outcome, free: Sequence[Decision]) -> Outcome:
-    """Return an outcome; with a design as good, off its bounds, where a definition has no value at its own.
+    """Return an outcome; where a definition has no value at its design, with one off the bounds that is as good.
 
-    A design at which a definition has no value is none, whether it is asked of or not.
+    This holds for every definition, also for one that neither the objective nor a limit uses.
     """
     assert found.x is not None, "it has a design"
     x = {n: np.float64(v) for n, v in found.x.items()}
     names = [d.name for d in definitions_of(question.model)]
-    rows, goal = boxes.numbers(question, x)
     at = evaluation.metrics(question, x)
     lost = [n for n in names if not np.isfinite(at[n])]
-    if not lost or not np.isfinite(goal):
+    goal = evaluation.objective(question, x, at) if lost else math.nan
+    if not np.isfinite(goal):
         return found
     text = f"{found.certificate}; off the bounds where {', '.join(lost)} has no value"
     paths = _off_bounds(free, x)
     for moved in (*({name: path} for name, path in paths.items()), paths):
         along = {n: np.full(OFF_BOUNDS.shape, v) for n, v in x.items()} | moved
-        rows, goals = boxes.numbers(question, along)
         at = evaluation.metrics(question, along)
-        worse = question.sign * (goals - goal) - WORSE_OFF_BOUNDS * question.gap * abs(goal)
-        good = (
-            [r <= 1.0 + HOLDS for r in rows.values()] + [np.isfinite(at[n]) for n in names] + [worse <= 0.0]
-        )
+        worse = question.sign * (evaluation.objective(question, along, at) - goal)
+        good = [worse <= WORSE_OFF_BOUNDS * question.gap * abs(goal), *(np.isfinite(at[n]) for n in names)]
+        good += [ratio <= 1.0 + HOLDS for ratio in evaluation.ratios(question, along, at).values()]
         some = np.flatnonzero(np.all(np.broadcast_arrays(*good, np.ones(OFF_BOUNDS.shape, bool)), axis=0))
         if some.size:
             there = {n: float(v[some[0]]) for n, v in along.items()}

@@ -26,8 +26,8 @@ PIECE_SECONDS = 2.0
 KEPT_SECONDS = 1.0
 """Work of which a sweep writes down what is done, while a chunk lasts."""
 SEARCHED_OFF, UNKNOWN_OFF = 8.0, 64.0
-"""How many times as long as declared points may take that are searched, and those of which nobody knows: a chunk that
-may take longer than a piece is to last begins with such a part of it, or more if that is declared to take no time."""
+"""By what factor points may take longer than declared: where they are searched, and where nobody knows. A chunk begins
+with so many points that this factor keeps them within a piece, and with one in so many of its points at least."""
 FIRST_CUTS, GROWTH, LOOKED = 8, 8.0, 0.5
 """Into how many parts the first cuts are. A piece is at most so many times as large as the one before; where points
 seem to take long the second one is so many times as large, to see whether it is the points."""
