@@ -7,9 +7,8 @@ for every design x:
   (least in D), since it is a difference of weighted means of exponents; a maximum's slope is that of one of its
   arguments, a pick's that of one of the entries of its list. Where this interval does not cross 0, the worst u is
   known: one end;
-- in all other u together, log N is convex in log u, so is a maximum of convex functions or a pick of one,
-  and so is log(N/D) if D
-  depends on them through one factor u^e only. A convex function is largest at a vertex.
+- in all other u together, log N is convex in log u, so is a maximum of convex functions or a pick of one, and so is
+  log(N/D) if D depends on them through one factor u^e only. A convex function is largest at a vertex.
 
 So the worst case is among the vertices with the first kind at their known end; where neither holds, nothing is proved.
 """
