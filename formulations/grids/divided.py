@@ -58,14 +58,8 @@ def before_axes(question: Question, axes: int) -> Question:
 
 def numbers(question: Question) -> list[Any]:
     """Return all that is given, and all bounds."""
-    found = list[Any]()
-
-    def seen(value: Any) -> Any:
-        found.append(value)
-        return value
-
-    with_each_number(question, seen)
-    return found
+    held = (*question.limits, *question.decide)
+    return [*question.given.values(), *(end for h in held for end in (h.minimum, h.maximum))]
 
 
 def shape(question: Question) -> tuple[int, ...]:

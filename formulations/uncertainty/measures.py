@@ -32,12 +32,14 @@ class Weighing:
         count = losses.shape[-1]
         tail = max(self.share * count, 1.0)
         whole = int(np.floor(tail * (1 + 1e-12)))
-        worst = -np.sort(-losses, axis=-1)[..., : whole + 1]
-        part = np.zeros(worst.shape[-1])
+        kept = min(whole + 1, count)
+        # the worst first; only these are put in order
+        worst = np.sort(np.partition(losses, count - kept, axis=-1)[..., count - kept :], axis=-1)[..., ::-1]
+        part = np.zeros(kept)
         part[:whole] = 1.0
-        if worst.shape[-1] > whole:
+        if kept > whole:
             part[whole] = max(tail - whole, 0.0)
-        # of infinite losses outside the tail nothing enters; what is not a number sorts last, and has no measure
+        # of infinite losses outside the tail nothing enters; a row with what is not a number has no measure
         # added up row by row, so that a row has the same bits beside any others
         total = (np.where(part > 0, worst, 0.0) * (part / part.sum())).sum(-1)
         total = np.where(np.isnan(losses).any(-1), np.nan, total)

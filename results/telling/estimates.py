@@ -113,11 +113,13 @@ def quantiles(values: Array, of: Sequence[float], level: float = ESTIMATE_LEVEL)
     size = len(values)
     if not size:
         return [Estimate(math.nan, math.nan, math.nan) for _ in of]
-    ordered = np.sort(values)
-    found = []
-    for q in of:
+    inside, found = [_ranks(size, q, level) for q in of], []
+    around = {math.floor(q * (size - 1)) + k for q in of for k in (0, 1)}
+    asked = sorted(k for k in {*around, *(r - 1 for ends in inside for r in ends)} if 0 <= k < size)
+    # only what is asked for is put in its place
+    ordered = np.partition(values, np.array(asked, dtype=int))
+    for q, (first, last) in zip(of, inside, strict=True):
         value = _between(ordered, q * (size - 1))
-        first, last = _ranks(size, q, level)
         low = float(ordered[first - 1]) if first >= 1 else -math.inf
         high = float(ordered[last - 1]) if last <= size else math.inf
         found.append(Estimate(value, low, high))
