@@ -50,7 +50,7 @@ def followed(question: Question, found: Outcome) -> Outcome:
         return found
     with np.errstate(all="ignore"):
         asked = evaluation.unraised(question)
-        found = _with_values(asked, found, free)
+        found = _with_values(question, asked, found, free)
         x = {n: np.float64(v) for n, v in (found.x or {}).items()}
         ended = (
             _ended(asked, replace(found, x=start), d.name, path, s)
@@ -62,20 +62,21 @@ def followed(question: Question, found: Outcome) -> Outcome:
         return next((one for one in ended if one is not None), found)
 
 
-def _with_values(question: Question, found: Outcome, free: Sequence[Decision]) -> Outcome:
+def _with_values(raising: Question, question: Question, found: Outcome, free: Sequence[Decision]) -> Outcome:
     """Return an outcome; where a definition has no value at its design, with one off the bounds that is as good.
 
-    This holds for every definition, also for one that neither the objective nor a limit uses.
+    This holds for every definition, also for one that neither the objective nor a limit uses, and for parts of one:
+    ``raising`` is the question where what has no value raises, though ``minimum`` may pass over it.
     """
     assert found.x is not None, "it has a design"
     x = {n: np.float64(v) for n, v in found.x.items()}
     names = [d.name for d in definitions_of(question.model)]
     at = evaluation.metrics(question, x)
-    lost = [n for n in names if not np.isfinite(at[n])]
+    lost = ", ".join(n for n in names if not np.isfinite(at[n])) or _undefined(raising, x)
     goal = evaluation.objective(question, x, at) if lost else math.nan
     if not np.isfinite(goal):
         return found
-    text = f"{found.certificate}; off the bounds where {', '.join(lost)} has no value"
+    text = f"{found.certificate}; off the bounds where {lost} has no value"
     paths = _off_bounds(free, x)
     for moved in (*({name: path} for name, path in paths.items()), paths):
         along = {n: np.full(OFF_BOUNDS.shape, v) for n, v in x.items()} | moved
@@ -86,8 +87,19 @@ def _with_values(question: Question, found: Outcome, free: Sequence[Decision]) -
         some = np.flatnonzero(np.all(np.broadcast_arrays(*good, np.ones(OFF_BOUNDS.shape, bool)), axis=0))
         if some.size:
             there = {n: float(v[some[0]]) for n, v in along.items()}
+            if _undefined(raising, there):
+                continue
             return replace(found, x=there, certificate=text, ranges={}, judged=None)
     return found
+
+
+def _undefined(raising: Question, x: Mapping[str, Any]) -> str:
+    """Say in plain numbers that a part of a definition has no value at a design; empty where all have one."""
+    try:
+        evaluation.metrics(raising, {n: float(v) for n, v in x.items()})
+    except ArithmeticError:
+        return "a part of a definition"
+    return ""
 
 
 def _off_bounds(free: Sequence[Decision], x: Mapping[str, Any]) -> dict[str, Array]:
