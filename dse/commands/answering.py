@@ -15,6 +15,7 @@ from dse.commands.terminal import hints, sketch
 from dse.commands.terminal.door import ANSWERED, EXIT_FAILED, NO_ANSWER, complain, folder_for
 from dse.commands.terminal.options.common_options import AS_JSON, SCENARIO, depth
 from dse.commands.terminal.options.machine_option import MACHINE, machine_words
+from dse.commands.terminal.options.numbers import FiniteRange
 from dse.commands.terminal.options.search_options import searching
 from dse.commands.terminal.options.solver_options import solving
 from dse.commands.terminal.printing import say_json, show
@@ -105,7 +106,7 @@ def _show_solution(solution: Solution, as_json: bool) -> None:
     help=FRONT_HELP,
 )
 @click.option("--points", type=click.IntRange(2, MOST_POINTS_ASKED), help=POINTS_HELP)
-@click.option("--tolerance", type=click.FloatRange(0, min_open=True), help=TOLERANCE_HELP)
+@click.option("--tolerance", type=FiniteRange(0, min_open=True), help=TOLERANCE_HELP)
 @solving
 @searching
 @AS_JSON

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from dse.commands.terminal import hints
 from dse.commands.terminal.door import ANSWERED
+from dse.commands.terminal.options.numbers import FiniteRange
 from dse.commands.terminal.printing import say, say_json, show, table
 from results.differing.sections import SECTIONS
 
@@ -24,7 +24,7 @@ DIFFERENT = 1
 @click.argument("second", metavar="B")
 @click.option(
     "--tolerance",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     default=1e-9,
     show_default=True,
     help="Numbers this close count as equal: relative; for gaps, sensitivities and slack absolute.",
@@ -47,8 +47,6 @@ def diff(first: str, second: str, tolerance: float, ignore: tuple[str, ...], as_
     """
     from dse.comparing import sides as comparing
 
-    if not tolerance < math.inf:
-        raise click.UsageError(f"--tolerance {tolerance:g}: write a number, as 1e-9")
     found = comparing.diff(first, second, tolerance, ignore)
     if as_json:
         say_json({"same": not found.rows, "kind": found.kind, "differences": found.records()})

@@ -16,6 +16,7 @@ from dse.commands.terminal.options.behaviour_options import (
     refuse_behaviour,
     write_and_tell,
 )
+from dse.commands.terminal.options.numbers import FiniteRange
 from dse.machines.fit_records import LEAST_CONFIDENCE
 from dse.system.pictures import PICTURES
 from results.stores.files.storage import spared, writable
@@ -38,7 +39,7 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
 @click.option("--folds", type=click.IntRange(2), help="Folds of the cross-validation over settings (dvfs).")
 @click.option(
     "--confidence",
-    type=click.FloatRange(LEAST_CONFIDENCE, 1, max_open=True),
+    type=FiniteRange(LEAST_CONFIDENCE, 1, max_open=True),
     default=0.95,
     show_default=True,
     help="Confidence of the intervals.",
@@ -54,7 +55,7 @@ MODEL_OF = {"--folds": "dvfs", "--absolute": "dvfs", "--time-only": "roofline", 
 @click.option("--keep-outliers", is_flag=True, help="Fit all runs, outliers too, by least squares.")
 @click.option(
     "--word-size",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     metavar="BYTES",
     help="Bytes of a word in the machine file (network; default 8).",
 )

@@ -150,6 +150,10 @@ def _zarr(dataset: xr.Dataset, target: Path) -> None:
     """Write a Zarr folder beside its place, and move it there."""
     plain = netcdf.blocks(dataset)
     plain = plain.drop_attrs(deep=False).assign_attrs(netcdf.about(dataset))
+    # Zarr has a type for texts of any length, and none yet for those of one length
+    plain = plain.assign(
+        {str(n): v.astype(object) for n, v in plain.variables.items() if v.dtype.kind == "U"}
+    )
     building = target.with_name(f".{target.name}.{uuid.uuid4().hex}.building")
     with explained(target, "write"):
         target.parent.mkdir(parents=True, exist_ok=True)

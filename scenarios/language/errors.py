@@ -23,7 +23,7 @@ class Problem(NamedTuple):
     right: str
 
     def __str__(self) -> str:
-        place = f"{self.key}: " if self.key else ""
+        place = f"{shortened(self.key)}: " if self.key else ""
         return visible(f"{place}{self.wrong}" + (f"\n    {self.right}" if self.right else ""))
 
 

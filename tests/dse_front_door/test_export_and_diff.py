@@ -2,6 +2,7 @@
 
 import csv
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,11 @@ def test_a_store_goes_out_in_every_format(files: Path):
         # what was exported goes out again, and to the same
         assert typed("export", files / f"out{ending}", "-o", files / "again.csv").exit_code == 0
         assert (files / "again.csv").read_bytes() == (files / "out.csv").read_bytes()
+    inside = typed("export", store, "-o", store / "objective" / "x.csv")
+    assert (inside.exit_code, inside.stderr.count("x.zarr is a store, which holds its own files only")) == (
+        2,
+        1,
+    )
     # a folder that was exported is not a store that a sweep would go on with
     again = typed("sweep", files / "swept.toml", "-o", files / "out.zarr")
     assert again.exit_code == 2
@@ -200,7 +206,10 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     [
         (("front", "front.toml", "-o", "x.bmp"), ".csv, .json, .jsonl"),
         (("compare", "one.toml", "-o", "x.bmp"), ".csv, .html, .json, .jsonl"),
-        (("diff", "one.toml", "one.toml", "--tolerance", "nan"), "--tolerance nan"),
+        (("diff", "one.toml", "one.toml", "--tolerance", "nan"), "'--tolerance': nan is not a finite number"),
+        (("solve", "one.toml", "--solver", "scip", "--seconds", "inf"), "'--seconds': inf is not a finite"),
+        (("fit", "one.toml", "--model", "roofline", "--confidence", "nan"), "'--confidence': nan is not"),
+        (("sweep", "one.toml", "-o", "-"), "a store is a folder"),
         (
             ("compare", "nbody_deadline", "--over", "limits.time.max", "--from", "1 J", "--to", "1 s"),
             "start (--from): '1 J' is an energy",
@@ -255,3 +264,12 @@ def test_an_answer_over_the_rows_of_a_table_is_exported_from_wherever_it_was_kep
     assert float(tables[0]["objective [J]"]) == json.loads(solved.stdout)["objective"]
     assert typed("report", kept, "-o", page).exit_code == 0
     assert "minimise energy =" in page.read_text()
+
+
+def test_what_was_read_from_netcdf_goes_out_as_zarr_without_words_of_a_library(files: Path):
+    assert typed("front", files / "front.toml", "-o", files / "f.nc").exit_code == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = typed("export", files / "f.nc", "-o", files / "f.zarr")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert typed("diff", files / "f.nc", files / "f.zarr").exit_code == 0

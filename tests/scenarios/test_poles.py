@@ -126,8 +126,13 @@ def test_so_it_is_along_a_sweep_and_on_a_front() -> None:
 
 def test_a_pole_on_a_bound_that_a_minimum_passes_over_leaves_a_best_design() -> None:
     """At x = 1 the part 1/(x - 1)**2 has no value, and the least of it and of x would be x; the best is next to it."""
-    question = asked("x", define={"goal": "x", "capped": "minimum(1 / (x - 1)**2, x)"}, limits={"capped": {"max": 7}})
+    question = asked(
+        "x", define={"goal": "x", "capped": "minimum(1 / (x - 1)**2, x)"}, limits={"capped": {"max": 7}}
+    )
     found = dse.solve(question)
     assert found.status is Status.OPTIMAL
     assert 1 < found.variables["x"] <= 1 + 1e-6
-    assert dse.evaluate({**question, "given": {**question["given"], **found.variables}, "decide": {}}) is not None
+    assert (
+        dse.evaluate({**question, "given": {**question["given"], **found.variables}, "decide": {}})
+        is not None
+    )

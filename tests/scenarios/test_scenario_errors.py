@@ -337,3 +337,10 @@ def test_a_wrong_bound_is_named_in_the_unit_of_the_file(
 ) -> None:
     found = only(**changes)
     assert (found.key, wrong in found.wrong, right in found.right) == (key, True, True), found
+
+
+def test_a_key_that_would_fill_pages_is_told_by_its_ends(good: Mapping[str, Any]) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load({**good, "limits": {"x" * 100_000: {"max": 1}}})
+    assert caught.value.problems[0].key == "limits." + "x" * 100_000
+    assert len(str(caught.value)) < 1000

@@ -22,7 +22,7 @@ from urllib.parse import unquote
 from dse.system.files import impossible, shortened
 from dse.system.streams import visible
 from results.stores.files.inside import readable, replaceable
-from results.stores.files.object_storage import ObjectFolder
+from results.stores.files.object_storage import ROOT, ObjectFolder
 from results.stores.files.trouble import StoreError, explained
 
 Place = str | os.PathLike[str]
@@ -65,6 +65,8 @@ def named(place: Place) -> str:
 def fillable(place: Place) -> None:
     """Raise StoreError for what cannot be the name of a Zarr store to fill."""
     text = named(place)
+    if text == "-":
+        raise StoreError("a store is a folder, and standard output takes none: name it, such as study.zarr")
     kind = Path(text).suffix.lower()
     if kind in OF_FILES:
         more = ", of which dse report makes a page" if kind in OF_PAGES else ""
@@ -104,6 +106,11 @@ def writable(path: Place) -> Path:
     A file is made where it will be, or in the nearest folder that is there, and removed.
     """
     target = local(path)
+    stores = [p for p in target.absolute().parents if (p / ROOT).is_file()]
+    if stores:
+        raise StoreError(
+            f"{target}: {stores[-1].name} is a store, which holds its own files only: name a file beside it"
+        )
     with explained(target, "write"):
         _refuse_folder(target)
         folder = next(p for p in target.absolute().parents if p.exists())

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from dse.commands.terminal.door import ANSWERED, NO_ANSWER, complain, folder_for
+from dse.commands.terminal.options.numbers import FiniteRange
 from dse.commands.terminal.printing import say, say_json
 from dse.models.described.fitted import POSYNOMIAL
 from dse.system.progress import reporting
@@ -38,7 +39,7 @@ _DECORATIONS = (
     ),
     click.option(
         "--coverage",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=FiniteRange(0, 1, min_open=True, max_open=True),
         help="Coverage of the prediction interval (0.9).",
     ),
     click.option("--hull", is_flag=True, help="Limit the model to the convex hull of the runs, too."),

@@ -8,6 +8,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from dse.commands.terminal.options.numbers import FiniteRange
+
 Command = TypeVar("Command", bound=Callable[..., int])
 SOLVER_HELP = "A solver of Pyomo that answers: scip, highs, ipopt, gurobi, ..."
 MOST_SECONDS = 60.0
@@ -18,7 +20,7 @@ def solving(command: Command) -> Command:
     """Give a command these options; it gets them as ``by``: ``solver`` and ``seconds``, empty where none is named."""
 
     @click.option("--solver", metavar="NAME", help=SOLVER_HELP)
-    @click.option("--seconds", type=click.FloatRange(0, min_open=True), help=SECONDS_HELP)
+    @click.option("--seconds", type=FiniteRange(0, min_open=True), help=SECONDS_HELP)
     @functools.wraps(command)
     def run(*, solver: str | None, seconds: float | None, **options: Any) -> int:
         if seconds is not None and solver is None:
