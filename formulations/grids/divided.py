@@ -58,7 +58,7 @@ def before_axes(question: Question, axes: int) -> Question:
 
 def numbers(question: Question) -> list[Any]:
     """Return all that is given, and all bounds."""
-    held = (*question.limits, *question.decide)
+    held: tuple[Limit | Decision, ...] = (*question.limits, *question.decide)
     return [*question.given.values(), *(end for h in held for end in (h.minimum, h.maximum))]
 
 
