@@ -191,7 +191,8 @@ def _refuse_without_front(
         right = f"write minimize = {_two_objectives(question)}, or use {other}"
         raise mistake("a front needs at least two objectives", right, "objective")
     if points is not None and not (_is_of_kind(points, Integral) and points >= 2):
-        raise mistake(f"points = {points!r} is too few for a front", "write a whole number of at least 2")
+        wrong = "too few" if _is_of_kind(points, Integral) else "no number of points"
+        raise mistake(f"points = {points!r} is {wrong} for a front", "write a whole number of at least 2")
     if points is not None and points > MOST_POINTS_ASKED:
         raise mistake(f"points = {points:.6g} is too many for a front", f"keep to {MOST_POINTS_ASKED}")
     if tolerance is not None and not (_is_of_kind(tolerance, Real) and 0 < tolerance < 1):

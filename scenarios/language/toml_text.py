@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from numbers import Number
+from typing import Any, cast
 
 from dse.models.described.model_text import toml_string
 
@@ -29,12 +30,16 @@ def to_toml(data: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Turn NumPy arrays and scalars, tuples and mappings into what a TOML file would give."""
+    """Turn NumPy arrays and scalars, fractions, decimals, tuples and mappings into what a TOML file would give."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
-    return plain(value.tolist()) if hasattr(value, "tolist") else value
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    # fractions and decimals
+    exact = isinstance(value, Number) and not isinstance(value, int | float | complex)
+    return float(cast("Any", value)) if exact else value
 
 
 def _toml_key(name: str) -> str:

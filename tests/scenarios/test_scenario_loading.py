@@ -4,6 +4,8 @@ import hashlib
 import os
 import pickle
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +62,7 @@ MAPPING: dict[str, Any] = {
         "machine.energy_per_flop": {"max_halvings": 4},
     },
     "objective": {"minimize": ["energy", "time"], "front": {"points": 40}},
-    "limits": {"time": {"max": 10}, "power": {"max": 10000}},
+    "limits": {"time": {"max": Fraction(10)}, "power": {"max": Decimal(10000)}},
     "sweep": {"deadline": {"path": "limits.time.max", "start": 1, "stop": 100, "num": 41, "spacing": "log"}},
 }
 
