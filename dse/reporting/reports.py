@@ -77,7 +77,12 @@ def of_scenario(
     from solvers.answer import answer
 
     several = len(asked.goals) > 1
-    fineness = ["--points", str(points)] if several and points is not None else []
+    if points is not None and not several:
+        wrong = f"points = {points} (--points) is how many a front has, and there is one objective"
+        raise scenarios.ScenarioError.of(
+            asked.file, "objective", wrong, 'leave it out, or write minimize = ["energy", "time"]'
+        )
+    fineness = [] if points is None else ["--points", str(points)]
     again = _command_for(asked, *fineness, *options)
     if asked.uncertain is not None and not (several or asked.sweep or all_worlds.decided_now(asked)):
         found_worlds = uncertainties.uncertainty(asked, progress=progress)

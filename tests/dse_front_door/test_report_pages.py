@@ -310,6 +310,8 @@ def test_the_command_writes_pages_of_stores_and_answers(tmp_path: Path, monkeypa
     assert (wrong.exit_code, "s.html" in wrong.stderr) == (2, True)
     nothing = run("nosuch", "-o", "x.html")
     assert (nothing.exit_code, "no such file" in nothing.stderr) == (2, True)
+    one = run("nbody_least_energy", "--points", "3", "-o", "b.html")
+    assert (one.exit_code, "how many a front has" in one.stderr) == (2, True)
     unwritable = run("nbody_least_energy", "-o", "a.html/x.html")
     assert (unwritable.exit_code in {1, 2}, "Traceback" in unwritable.stderr) == (True, False)
     assert not (tmp_path / "absent").exists()
