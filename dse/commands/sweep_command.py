@@ -289,9 +289,8 @@ def _show_outside(told: dict[str, Any]) -> None:
 
 
 def _points_text(told: dict[str, Any]) -> str:
-    return (
-        f"{plural(told['points'], 'point')} ({' × '.join(f'{n} {name}' for name, n in told['axes'].items())})"
-    )
+    axes = " × ".join(f"{n} {name}" for name, n in told["axes"].items())
+    return plural(told["points"], "point") + (f" ({axes})" if axes else "")
 
 
 def _show_store(store: str) -> None:
@@ -355,6 +354,9 @@ def evaluate(
         return ANSWERED
     say(f"{_points_text(told)}: {', '.join(told['metrics'])}")
     _show_outside(told | {"statuses": {"evaluated": told["points"]}})
+    if asked.limits:
+        command = shlex.join(["dse", "sweep" if told["axes"] else "solve", scenario])
+        say(f"  limits of the file are not looked at: {command} says whether they hold")
     if summary or output is None:
         sweep_summary.show_ranges(dataset)
     if output is not None:

@@ -180,3 +180,15 @@ def test_control_c_says_how_to_continue(start: Any, waiting: Any, tmp_path: Path
     # the first line says which way the grid goes
     assert int(complaints.splitlines()[1].split()[0]) == kept * 1_000_000
     assert results.stores.store.verify(store) == {}
+
+
+def test_that_limits_are_not_looked_at_is_said_with_the_command_that_does(tmp_path: Path):
+    file = tmp_path / "a question.toml"
+    text = 'model = "roofline"\nmachine = "gtx-titan-choi2014"\n[given]\nflops = 1e9\nintensity = 4\n'
+    file.write_text(text + '[limits]\ntime = { max = "1 ns" }\n')
+    told = CliRunner().invoke(main, ["evaluate", str(file)])
+    assert told.exit_code == 0
+    assert told.stdout.startswith("1 point: ")
+    assert "limits of the file are not looked at: dse solve '" in told.stdout
+    file.write_text(text)
+    assert "limits" not in CliRunner().invoke(main, ["evaluate", str(file)]).stdout
