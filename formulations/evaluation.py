@@ -100,11 +100,11 @@ def ratios(question: Question, x: Mapping[str, Any], at: Mapping[str, Any]) -> d
     for name, (low, high) in bounds(question).items():
         value = at[name] if name in at else x.get(name, question.given.get(name))
         sized = name in signed and not isinstance(value, Ratio | Difference)
-        size = composed.size(question.model, name, {**question.given, **x, **at}) if sized else None
-        if high is not None:
-            rows[RowKey(name, "max")] = _limit_ratio(value, high, 1.0, size)
-        if low is not None:
-            rows[RowKey(name, "min")] = _limit_ratio(value, low, -1.0, size)
+        every = {**question.given, **x, **at} if sized else {}
+        for side, sign, bound in (("max", 1.0, high), ("min", -1.0, low)):
+            if bound is not None:
+                size = composed.size(question.model, name, every, bound) if sized else None
+                rows[RowKey(name, side)] = _limit_ratio(value, bound, sign, size)
     for own in question.model.limits:
         # a limit that needs what this machine does not state (its memory, say) is not there
         if own.name in at and own.name not in question.waive:

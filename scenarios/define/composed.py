@@ -208,17 +208,19 @@ def guarded(model: Model, guards: tuple[Guard, ...]) -> Model:
     return replace(model, equations=equations, limits=(*model.limits, *limits))
 
 
-def size(model: Model, name: str, at: Mapping[str, Any]) -> Any:
+def size(model: Model, name: str, at: Mapping[str, Any], bound: Any) -> Any:
     """Return the size of the parts of what may be negative (of a metric itself); None of every other quantity.
 
     ``at``: every number of the question and every metric, by name. A limit of 0 on a difference is measured by it.
+    ``bound``: of the limit. Equations do not tell the parts of a metric: beside a bound of 0 one SI unit counts as
+    one, as it does for other metrics.
     """
     if not may_be_negative(model, name):
         return None
     found = next((d for d in definitions_of(model) if d.name == name), None)
     if found is None:
         try:
-            return abs(at[name])
+            return abs(at[name]) + 1.0 * (bound == 0.0)
         except (TypeError, arithmetic.CannotTake):
             # of what is not a number yet any size will do
             return 1.0
