@@ -216,8 +216,15 @@ def with_asked_gaps(question: Question) -> tuple[str, ...]:
 
     Nothing lies between two entries of a model's menu.
     """
-    nature = {u.name for u in question.model.unknowns} | {q.name for q in question.model.inputs if q.menu}
-    return tuple(d.name for d in question.decide if has_asked_gaps(d) and d.name not in nature)
+    whole, menus = (
+        {u.name for u in question.model.unknowns},
+        {q.name for q in question.model.inputs if q.menu},
+    )
+    return tuple(
+        d.name
+        for d in question.decide
+        if has_asked_gaps(d) and d.name not in menus and (d.values is not None or d.name not in whole)
+    )
 
 
 def freed(d: Decision) -> Decision:

@@ -1,0 +1,45 @@
+"""A list of the user is a limit, also of a number that the model itself decides."""
+
+import pytest
+
+import dse
+from dse import models
+from dse.models import Model
+from dse.models.model import Unknown
+from dse.quantities import Quantity
+from results.solution import Status
+
+
+@pytest.fixture
+def shared() -> str:
+    """A model that decides x: time = 10/x, energy = x + 1/x."""
+    models.register(
+        Model(
+            "shared",
+            title="shared",
+            source="own",
+            machine=(),
+            inputs=(Quantity("x", "x", "", "x", floor=1e-3, ceiling=1e3),),
+            metrics=(Quantity("time", "t", "s", "time"), Quantity("energy", "e", "J", "energy")),
+            limits=(),
+            equations=lambda g: {"time": 10 / g.x, "energy": g.x + 1 / g.x},
+            unknowns=(Unknown("x"),),
+        )
+    )
+    return "shared"
+
+
+def test_the_list_is_named_where_a_number_that_it_leaves_out_would_do(shared: str) -> None:
+    """Within 1 s x is at least 10, which the list has not; any x from 10 on would do."""
+    question = {"model": shared, "objective": {"minimize": "energy"}, "limits": {"time": {"max": "1 s"}}}
+    listed = {**question, "decide": {"x": {"values": [1, 2, 4]}}}
+    found = dse.solve(listed)
+    assert found.status is Status.INFEASIBLE
+    assert found.conflicts == (("time", "x"),)
+    assert found.conflict["time"] == pytest.approx(2.5, rel=1e-8)
+    assert found.conflict["x"] == pytest.approx(10, rel=1e-8)
+    sweep = {"deadline": {"path": "limits.time.max", "values": [1, 3]}}
+    swept = dse.sweep({**listed, "sweep": sweep}, progress=False)
+    would_do = swept["would_do"].isel(deadline=0)
+    assert [float(would_do.sel(limit=n)) for n in ("time", "x")] == pytest.approx([2.5, 10], rel=1e-8)
+    assert dse.solve(question).objective == pytest.approx(10.1, rel=1e-8)
