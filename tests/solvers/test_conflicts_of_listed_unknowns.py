@@ -38,7 +38,7 @@ def test_the_list_is_named_where_a_number_that_it_leaves_out_would_do(shared: st
     assert found.conflicts == (("time", "x"),)
     assert found.conflict["time"] == pytest.approx(2.5, rel=1e-8)
     assert found.conflict["x"] == pytest.approx(10, rel=1e-8)
-    sweep = {"deadline": {"path": "limits.time.max", "values": [1, 3]}}
+    sweep = {"deadline": {"path": "limits.time.max", "values": ["1 s", "3 s"]}}
     swept = dse.sweep({**listed, "sweep": sweep}, progress=False)
     would_do = swept["would_do"].isel(deadline=0)
     assert [float(would_do.sel(limit=n)) for n in ("time", "x")] == pytest.approx([2.5, 10], rel=1e-8)
