@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 from dse.quantities import long_time, show, shown_unit
 from dse.system.nouns import plural, several
+from formulations.tolerances import NEXT_TO
 from results.telling import division
 from results.telling.facts import Facts, LimitState, NextBest, Status
 from results.telling.limits import base_name
@@ -252,7 +253,7 @@ def _feasible_if(solution: Facts, name: str, needed: float | None) -> str:
         return f"{said}the model's own limit, missed by a factor of {needed:.6g}"
     if state is None or name in solution.between:
         # another bound would not help
-        return _undivided(solution, name, value(needed, unit))
+        return _undivided(solution, name, needed, unit)
     return f"{SIGNS[state.side]} {_generous_value(needed, state)}{asked}"
 
 
@@ -269,11 +270,10 @@ def _asked(solution: Facts, name: str, state: LimitState) -> str:
     return " and ".join(bound(x) for x in sorted(ends, key=lambda x: x is not state)) or bound(state)
 
 
-def _undivided(solution: Facts, name: str, needed: str) -> str:
+def _undivided(solution: Facts, name: str, needed: float, unit: str) -> str:
     """Say that only whole numbers, or only some values, of a variable stand in the way."""
-    if name in solution.whole:
-        return f"{needed}, if fractions were allowed"
-    return f"{needed}, if any value were allowed"
+    fraction = name in solution.whole and not math.isclose(needed, round(needed), rel_tol=NEXT_TO)
+    return f"{value(needed, unit)}, if {'fractions' if fraction else 'any value'} were allowed"
 
 
 def _limit_in_conflict(solution: Facts, name: str) -> LimitState | None:

@@ -126,12 +126,17 @@ def not_allowed(t: Table, names: Sequence[str]) -> Integers:
     for d in t.question.decide:
         if not d.integer and d.values is None:
             continue
-        x, allowed = t.x[d.name], np.round(t.x[d.name])
-        if not d.integer or d.menu is not None:
+        x, every = t.x[d.name], (1 << len(names)) - 1
+        own = 1 << names.index(d.name) if d.name in names and d.menu is None else every
+        if d.integer and d.menu is None:
+            # half a replica is not a design
+            masks |= _off(x, np.round(x), every if d.count else own)
+        if d.values is not None:
             values = np.sort(np.array(d.values))
-            allowed = values[np.searchsorted((values[1:] + values[:-1]) / 2, x)]
-        # half a replica is not a design
-        free = d.name in names and d.menu is None and not d.count
-        bit = 1 << names.index(d.name) if free else (1 << len(names)) - 1
-        masks |= np.where(np.abs(allowed - x) <= 1e-9 * np.abs(allowed), 0, bit)
+            masks |= _off(x, values[np.searchsorted((values[1:] + values[:-1]) / 2, x)], own)
     return masks
+
+
+def _off(x: Array, allowed: Array, bit: int) -> Integers:
+    """The ``bit`` of designs whose number is not the nearest allowed one."""
+    return np.where(np.abs(allowed - x) <= 1e-9 * np.abs(allowed), 0, bit)

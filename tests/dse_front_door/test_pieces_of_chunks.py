@@ -19,9 +19,9 @@ CAPS = """
 power = { max = "1 kW" }
 
 [sweep]
-bodies    = { path = "given.bodies", values = [1e4, 1e5, 1e6] }
-deadline  = { path = "limits.time.max", start = "10 ms", stop = "10 s", num = 5, spacing = "log" }
-power_cap = { path = "limits.power.max", start = "10 W", stop = "10 kW", num = 4, spacing = "log" }
+bodies    = { path = "given.bodies", values = [1e4, 1e6] }
+deadline  = { path = "limits.time.max", start = "10 ms", stop = "10 s", num = 4, spacing = "log" }
+power_cap = { path = "limits.power.max", start = "10 W", stop = "10 kW", num = 3, spacing = "log" }
 """
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,17 @@ from results.stores.store import StoreError
 
 
 @pytest.fixture
-def folder(plan: Layout, arrays_of: Fill, tmp_path: Path) -> Path:
+def folder(
+    plan: Layout, arrays_of: Fill, tmp_path: Path, made_once: Callable[[str, Callable[[Path], object]], Path]
+) -> Path:
     """A folder with the same dataset as ``made.nc`` and ``made.zarr``."""
-    fill(tmp_path / "study.zarr", plan, arrays_of)
-    for ending in ("nc", "zarr"):
-        dse.export(tmp_path / "study.zarr", tmp_path / f"made.{ending}")
+
+    def make(place: Path) -> None:
+        fill(place / "study.zarr", plan, arrays_of)
+        for ending in ("nc", "zarr"):
+            dse.export(place / "study.zarr", place / f"made.{ending}")
+
+    shutil.copytree(made_once("an exported study", make), tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
