@@ -74,6 +74,14 @@ def polish(c: Canonical, y: Array, multipliers: Array, at_end: Bools) -> Polishe
     )
 
 
+def ends_polished(c: Canonical, r: gp.Result, which: Indices) -> Array:
+    """The optimisers near the ends ``which`` of restrictions, of the points that ``c`` is of."""
+    y = r.y[which]
+    at_end = (r.lower_multipliers[which] > y - c.low) | (r.upper_multipliers[which] > c.high - y)
+    at_end[:, list(c.allowed)] = True
+    return polish(c, y, r.multipliers[which], at_end).y
+
+
 def _held(c: Canonical, y: Array, active: Bools, free: Bools) -> Polished:
     """Points with the rows ``active`` held and the variables ``free`` moving; as they are where none moves."""
     found = Polished(y.copy(), np.zeros(active.shape), np.zeros(len(y)))

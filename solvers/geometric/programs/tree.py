@@ -25,7 +25,7 @@ from solvers.geometric.kernel.gp_terms import ends_at_level
 from solvers.geometric.kernel.gp_together import Programs
 from solvers.geometric.programs import nodes as parts
 from solvers.geometric.programs.nodes import LEAST_WIDTH, Held, Nodes, Relaxed
-from solvers.geometric.programs.polishing import polish
+from solvers.geometric.programs.polishing import ends_polished
 from solvers.outcome import FAILED, INFEASIBLE, OPTIMAL
 from solvers.patterns import Rows, joined, keep_least, ranks
 
@@ -350,17 +350,18 @@ def _judge(s: _State, points: Indices, r: gp.Result) -> None:
     level = np.where(s.none(), s.best(), np.inf)[points]
     some = np.flatnonzero((f[:, 1:].max(1, initial=-np.inf) <= FEASIBLE) & (f[:, 0] < level))
     some = some[np.lexsort((f[some, 0], points[some]))]
-    while True:
+    sharp = np.zeros_like(r.y)
+    for turn in range(some.size + 1):
         some = some[(f[some, 0] < s.value[points[some]]) | ~s.strict[points[some]]]
         _, first = np.unique(points[some], return_index=True)
         if not first.size:
             return
         best = some[first]
-        c, y = take(own, best), r.y[best]
-        at_end = (r.lower_multipliers[best] > y - c.low) | (r.upper_multipliers[best] > c.high - y)
-        at_end[:, list(c.allowed)] = True
-        # gives back the slack that the kernel grants
-        _keep_better(s, points[best], polish(c, y, r.multipliers[best], at_end).y)
+        # gives back the slack that the kernel grants; where every design needs some, each of the others is asked for
+        if turn < 2:
+            asked = some if turn else best
+            sharp[asked] = ends_polished(take(own, asked), r, asked)
+        _keep_better(s, points[best], sharp[best])
         some = np.delete(some, first)
 
 
