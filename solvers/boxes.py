@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dse import models
 from dse.models.arithmetic import CannotTake
 from dse.system.arrays import Array, Bools, Indices
 from dse.system.records import dataclass
@@ -189,8 +190,9 @@ def spaces(question: Question, count: int) -> Space:
 def _box(question: Question, d: Decision) -> tuple[Any, Any, tuple[Any, Any]]:
     ends: Any = (box := evaluation.box(question, d.name)).low, box.high, box.searched
     low, high, own = ends
-    # no slack beyond the quantity's own ends, nor beside definitions of the file: these may have no value there
-    slack = 0.0 if definitions_of(question.model) and not d.integer else HOLDS
+    # no slack beyond the quantity's own ends, nor beside equations of a user: these may have no value there
+    users = bool(definitions_of(question.model)) or not models.our_own(question.model)
+    slack = 0.0 if users and not d.integer else HOLDS
     least, most = (0.0 if own[0] else low), (np.inf if own[1] else high)
     if d.minimum is not None:
         asked = np.asarray(d.minimum) > 0

@@ -108,7 +108,7 @@ def prices(m: Model) -> list[str]:
 def ties(m: Model) -> str:
     """Write the order of ties, as a comment."""
     names = [q.name for q in m.metrics]
-    first = [f'"{n}"' for n in ("time", "power", "cost", *names) if n in names][:2]
+    first = [f'"{n}"' for n in dict.fromkeys(("time", "power", "cost", *names)) if n in names][:2]
     return line(f"# ties = [{', '.join(first)}]", "of equally good designs the one with the least of these")
 
 
@@ -146,10 +146,13 @@ def _has_usual_limit(q: Quantity) -> bool:
 
 
 def axis(metrics: Iterable[Quantity], start: Start | None = None) -> list[str]:
-    """Write an axis of a dataset as comments: over a limit on time, or on power where there is no time."""
-    timed = any(q.name == "time" for q in metrics)
-    name, what, unit = ("deadline", "time", "s") if timed else ("budget", "power", "kW")
-    path, first, last, count = f"limits.{what}.max", f'"1 {unit}"', f'"100 {unit}"', 41
+    """Write an axis of a dataset as comments: over a limit on time, on power, or on the first metric of others."""
+    units = {q.name: q.unit for q in metrics}
+    usual = (("deadline", "time", " s"), ("budget", "power", " kW"))
+    other = ("budget", next(iter(units)), f" {next(iter(units.values()))}".rstrip())
+    name, what, unit = next((one for one in usual if one[1] in units), other)
+    first, last = (f'"{n}{unit}"' if unit else n for n in ("1", "100"))
+    path, count = f"limits.{what}.max", 41
     if start is not None and start.axis is not None:
         name, path, first, last, count = start.axis
     return [

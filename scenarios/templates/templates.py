@@ -82,6 +82,9 @@ def template(model: str) -> str:
         return starter(m, m.structure)
     start = m.start
     decide = start.decide if start else {q.name: _decision_range(q) for q in m.inputs if _is_resource(q)}
+    if not (start or decide or m.machine):
+        # nothing of a machine enters
+        decide = {q.name: _decision_range(q) for q in m.inputs[:1]}
     decided = [q for q in m.inputs if q.name in decide]
     fixed = [q for q in m.inputs if q not in decided]
     among = decide.get("machine", "") if start or decided else f"{{ values = {_machine_menu(m)} }}"
@@ -91,7 +94,7 @@ def template(model: str) -> str:
         line(f'model   = "{m.name}"', m.source),
         *(
             []
-            if among
+            if among or not (start or m.machine)
             else [line(f"machine = {start.machine if start else _machine_entry(m)}", _about_machine(m))]
         ),
         *([line(f"# waive = [{waived}]", "the model's own limits, to set aside")] if waived else []),

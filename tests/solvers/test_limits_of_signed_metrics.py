@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import dse
+import scenarios
 from dse import models
 from dse.models import Model
 from dse.quantities import Quantity
@@ -76,3 +77,19 @@ def test_the_setting_that_races_to_halt_saves_exactly_nothing() -> None:
     assert set(swept["status"].values.tolist()) == {STATUS_CODES[Status.OPTIMAL]}
     assert swept["objective"].values[:2].tolist() == [free.objective] * 2
     assert swept["objective"].values[2] > free.objective
+
+
+def test_a_least_difference_of_zero_on_a_bound_is_proved(signed: str) -> None:
+    """No design beyond the bound by its slack stands in the way of a bound of exactly 0."""
+    question = {"model": signed, "given": {"y": 1}, "decide": {"x": {"min": 1, "max": 4096}}}
+    found = dse.solve({**question, "objective": {"minimize": "diff"}})
+    assert (found.status, found.objective, found.variables["x"]) == (Status.OPTIMAL, 0, 1)
+
+
+def test_a_starter_of_a_model_without_a_machine_can_be_asked_and_swept_as_it_says(signed: str) -> None:
+    text = scenarios.template(signed)
+    assert "machine" not in text
+    assert 'ties = ["diff", "goal"]' in text
+    assert "limits.diff.max" in text
+    assert "power" not in text
+    assert dse.solve(scenarios.from_text(text)).status is Status.OPTIMAL
