@@ -91,5 +91,5 @@ def test_a_starter_of_a_model_without_a_machine_can_be_asked_and_swept_as_it_say
     assert "machine" not in text
     assert 'ties = ["diff", "goal"]' in text
     assert "limits.diff.max" in text
-    assert "power" not in text
+    assert "limits.power" not in text
     assert dse.solve(scenarios.from_text(text)).status is Status.OPTIMAL
