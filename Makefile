@@ -20,9 +20,9 @@ demo: $(VENV)/.plain
 	$(BIN)/dse front nbody_energy_time_front -o $(OUT)/front.png -o $(OUT)/front.csv
 	@echo; echo "made:"; ls -d $(OUT)/*
 
-# four processes on two cores: some tests wait for browsers, servers and other processes
+# three processes on two cores: some tests wait, and each process more imports and collects all tests once more
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 4 --dist worksteal -q
+	$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 fast: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow"

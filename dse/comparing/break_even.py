@@ -128,8 +128,8 @@ def first(questions: Sequence[Scenario], asked: Range) -> tuple[list[Question], 
 
 
 def _swept(q: Scenario, name: str, goal: str) -> list[Answered]:
-    """Answer a question at all values of its axis at once."""
-    dataset = sweeps.sweep(q, progress=False, audit=0)
+    """Answer a question at all values of its axis at once; why there is no answer nobody reads."""
+    dataset = sweeps.sweep(q, progress=False, audit=0, why=False)
     codes = dataset["status"].values
     numbers = dataset["objective" if name == goal else name].values
     bounds = dataset["bound"].values if name == goal else np.full(len(codes), np.nan)

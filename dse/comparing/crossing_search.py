@@ -57,7 +57,7 @@ class CrossingSearch:
             grid = self.grids[which]
             there = replace(grid, axes=(replace(grid.axes[0], values=(value,)),))
             brief = self.metric == self.goals[which]
-            found = answer(there.question((0,)), neighbours=False, brief=brief)
+            found = answer(there.question((0,)), neighbours=False, brief=brief, why=False)
             self._known[which, value] = self._read(which, found)
         return self._known[which, value]
 

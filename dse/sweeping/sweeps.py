@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
     from solvers.others.pyomo_points import By
 
+OF_LIMITS = frozenset({"binding", "would_do", "elasticity"})
+"""Roles of variables that say what limits have to do with an answer."""
 COUNTED = 10_000_000
 """Points of a grid of which it is counted how many are known."""
 
@@ -61,6 +63,7 @@ def sweep(
     extend: bool = False,
     by: By | None = None,
     full: bool = False,
+    why: bool = True,
 ) -> xr.Dataset:
     """Solve a scenario at every point of its grid and return the labelled dataset.
 
@@ -74,7 +77,8 @@ def sweep(
     the same question with fewer values on its axes; its points are taken over as they are, only what is missing is
     computed, and the store is replaced when all is done. ``by``: a solver that answers every point through Pyomo, in
     place of our own methods. ``full``: also keep what stands beside each answer (see
-    ``results.layouts.explained_layout``).
+    ``results.layouts.explained_layout``). ``why``: keep what limits have to do with each answer: which bind, or
+    conflict, and what they are worth.
 
     What the audit found is the attribute ``audit`` of the dataset, see ``dse.sweeping.audits.figures``.
 
@@ -90,7 +94,10 @@ def sweep(
     _refuse_without_sweep(scenario, grid)
     if full:
         _refuse_names(scenario, grid)
-    only = None if metrics is None else _answers_and(metrics, grid, results.dataset.layout(grid, full=full))
+    plan = results.dataset.layout(grid, full=full)
+    only = None if metrics is None and why else _answers_and(metrics, grid, plan)
+    if not why:
+        only = tuple(v.name for v in plan.variables if v.name in (only or ()) and v.role not in OF_LIMITS)
     return run(
         scenario,
         grid,
@@ -118,7 +125,7 @@ def metrics_named(metrics: Sequence[str] | None, grid: scenarios.Grid, plan: Lay
     return results.dataset.metrics_named(plan, metrics)
 
 
-def _answers_and(metrics: Sequence[str], grid: scenarios.Grid, plan: Layout) -> tuple[str, ...]:
+def _answers_and(metrics: Sequence[str] | None, grid: scenarios.Grid, plan: Layout) -> tuple[str, ...]:
     """Return the variables of answers and of these metrics; what is decided stays, as the audit needs it."""
     kept = metrics_named(metrics, grid, plan)
     decided = {d.name for base in grid.bases.values() for d in base.decide}

@@ -56,18 +56,24 @@ def why(asked: Asked, own: Points) -> Why:
     def reach() -> float:
         return wider.farthest(formulate(asked.plain))
 
+    # a set is asked about more than once
+    found = dict[tuple[int, frozenset[str]], int]()
+
     def search(some: Points, free: Collection[str]) -> Codes:
         lists = {d.name: d.values or () for d in decide if d.name in free}
         near = partial(_near_first, lists=lists) if rules and all(lists.values()) else feasibility.feasible
         asked = question if rules and all(lists.values()) else replace(question, reach=reach())
-        codes = np.empty(some.size, np.int8)
+        given_up = frozenset(free)
 
         def ask(now: Points) -> None:
-            codes[now] = _free_box_feasibility(asked, some[now], free, near)
+            told = _free_box_feasibility(asked, now, free, near)
+            found.update(((int(p), given_up), c) for p, c in zip(now, told, strict=True))
 
         # numbers that are not decided may make points differ in structure where bounds have gone
-        narrowed.piece_by_piece(np.arange(some.size), 1, ask)
-        return codes
+        narrowed.piece_by_piece(
+            np.array([p for p in some if (int(p), given_up) not in found], np.intp), 1, ask
+        )
+        return np.array([found[int(p), given_up] for p in some], np.int8)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         there, found = here.at(some), dict[str, Array]()

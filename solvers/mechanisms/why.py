@@ -248,13 +248,19 @@ def any_of(every: Sequence[Feasible]) -> Feasible:
     """Limits can hold together where they can in one of several cases."""
 
     def feasible(points: Indices, kept: Bools) -> Codes:
-        answers = np.stack(side_by_side.run([partial(ask, points, kept) for ask in every]))
-        # what one case leaves open is open unless another one has a design
-        return np.where(
-            (answers == CAN_HOLD).any(0),
-            CAN_HOLD,
-            np.where((answers == CANNOT_HOLD).all(0), CANNOT_HOLD, NOT_KNOWN),
-        )
+        found = np.array(every[0](points, kept), np.int8)
+        # a design of the first case says enough
+        left = np.flatnonzero(found != CAN_HOLD)
+        if left.size and len(every) > 1:
+            tasks = [partial(ask, points[left], kept[left]) for ask in every[1:]]
+            answers = np.stack([found[left], *side_by_side.run(tasks)])
+            # what one case leaves open is open unless another one has a design
+            found[left] = np.where(
+                (answers == CAN_HOLD).any(0),
+                CAN_HOLD,
+                np.where((answers == CANNOT_HOLD).all(0), CANNOT_HOLD, NOT_KNOWN),
+            )
+        return found
 
     return feasible
 

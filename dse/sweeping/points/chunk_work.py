@@ -355,9 +355,10 @@ def _apart(at: Ready, region: tuple[slice, ...], left: Bools, told: Told | None)
     found: list[Solution] = []
     beside = 1 if at.points is not None or why_apart(at.grid) else SIDE_BY_SIDE
     ended = itertools.count(left.size - len(some) + 1)
+    why = any(v.role == "binding" for v in at.plan.variables)
 
     def answer(place: tuple[int, ...]) -> Solution:
-        solution = answered(at.grid, place, at.points, full=at.plan.full)
+        solution = answered(at.grid, place, at.points, full=at.plan.full, why=why)
         if told is not None:
             told(next(ended))
         return solution

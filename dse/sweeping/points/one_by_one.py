@@ -22,13 +22,21 @@ def places(region: tuple[slice, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def answered(
-    grid: scenarios.Grid, place: tuple[int, ...], points: Points | None = None, *, full: bool = False
+    grid: scenarios.Grid,
+    place: tuple[int, ...],
+    points: Points | None = None,
+    *,
+    full: bool = False,
+    why: bool = True,
 ) -> Solution:
-    """Answer one point, ``full``: with where the answer next changes; what goes wrong becomes status ``error``."""
+    """Answer one point; what goes wrong becomes status ``error``.
+
+    ``full``: with where the answer next changes; ``why``: with which limits conflict where there is none.
+    """
     began = time.perf_counter()
     question = grid.question(place)
     try:
-        return answer(question, neighbours=full) if points is None else points.answer(place)
+        return answer(question, neighbours=full, why=why) if points is None else points.answer(place)
     except Exception as problem:
         # one point must not take its chunk down; what is wrong is stored with the point
         message = failures.in_words(question, problem)
