@@ -1,5 +1,7 @@
 """Where the order of two questions changes, of infinite and whole numbers, and where it stays."""
 
+from typing import Any
+
 import pytest
 
 import dse
@@ -70,3 +72,29 @@ def test_a_crossing_on_a_searched_value_is_one_crossing(points: int) -> None:
     (crossing,) = found.curve.crossings
     assert crossing.at == pytest.approx(2, rel=1e-6)
     assert crossing.proved is not None
+
+
+@pytest.mark.parametrize("metric", [None, "power"])
+def test_why_a_side_has_no_answer_is_not_looked_for(
+    metric: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A curve tells where there are answers; which limits conflict would take many times as long to find."""
+
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError
+
+    asked = {
+        "model": "nbody",
+        "given": {"bodies": 1e5, "flops_per_pair": 10},
+        "decide": {"processors": {"max": 64}, "memory": {}},
+        "objective": {"minimize": "energy"},
+        "limits": {"time": {"max": "1 s"}},
+    }
+    sides = [{**asked, "machine": m} for m in ("balanced", "jaketown")]
+    expected = dse.compare(*sides, over="given.bodies", start=1e4, stop=1e7, points=5, metric=metric)
+    assert {"optimal", "infeasible"} <= {s for one in expected.curve.status for s in one}
+    monkeypatch.setattr("solvers.mechanisms.why.minimal_sets", never)
+    monkeypatch.setattr("solvers.many_points.block_answers.minimal_sets", never)
+    found = dse.compare(*sides, over="given.bodies", start=1e4, stop=1e7, points=5, metric=metric)
+    assert found.curve.status == expected.curve.status
+    assert repr(found.curve.numbers) == repr(expected.curve.numbers)
