@@ -57,7 +57,7 @@ def why(asked: Asked, own: Points) -> Why:
         return wider.farthest(formulate(asked.plain))
 
     # a set is asked about more than once
-    found = dict[tuple[int, frozenset[str]], int]()
+    known_sets = dict[tuple[int, frozenset[str]], int]()
 
     def search(some: Points, free: Collection[str]) -> Codes:
         lists = {d.name: d.values or () for d in decide if d.name in free}
@@ -67,13 +67,13 @@ def why(asked: Asked, own: Points) -> Why:
 
         def ask(now: Points) -> None:
             told = _free_box_feasibility(asked, now, free, near)
-            found.update(((int(p), given_up), c) for p, c in zip(now, told, strict=True))
+            known_sets.update(((int(p), given_up), c) for p, c in zip(now, told, strict=True))
 
-        # numbers that are not decided may make points differ in structure where bounds have gone
-        narrowed.piece_by_piece(
-            np.array([p for p in some if (int(p), given_up) not in found], np.intp), 1, ask
-        )
-        return np.array([found[int(p), given_up] for p in some], np.int8)
+        new = np.array([p for p in some if (int(p), given_up) not in known_sets], np.intp)
+        if new.size:
+            # numbers that are not decided may make points differ in structure where bounds have gone
+            narrowed.piece_by_piece(new, 1, ask)
+        return np.array([known_sets[int(p), given_up] for p in some], np.int8)
 
     def values(some: Points, conflict: Sequence[str]) -> Mapping[str, Array]:
         there, found = here.at(some), dict[str, Array]()
