@@ -54,6 +54,8 @@ LIMIT_UNITS, NUMBER_UNITS = "limit_units", "number_units"
 """Attributes of variables whose numbers have a unit for each limit or decided number: JSON, unit by name."""
 OF_OBJECTIVE = frozenset({"objective", "bound", "fresh"})
 """Roles of variables in the unit of the objective."""
+OF_LIMITS = frozenset({"binding", "would_do", "elasticity"})
+"""Roles of variables that say what limits have to do with an answer."""
 VALIDITY = "validity"
 """Attribute of a ratio that is at most 1 in the range in which the model was derived."""
 RESERVED = frozenset(

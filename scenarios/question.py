@@ -216,14 +216,12 @@ def with_asked_gaps(question: Question) -> tuple[str, ...]:
 
     Nothing lies between two entries of a model's menu.
     """
-    whole, menus = (
-        {u.name for u in question.model.unknowns},
-        {q.name for q in question.model.inputs if q.menu},
-    )
+    unknowns = {u.name for u in question.model.unknowns}
+    menus = {q.name for q in question.model.inputs if q.menu}
     return tuple(
         d.name
         for d in question.decide
-        if has_asked_gaps(d) and d.name not in menus and (d.values is not None or d.name not in whole)
+        if has_asked_gaps(d) and d.name not in menus and (d.values is not None or d.name not in unknowns)
     )
 
 

@@ -37,14 +37,13 @@ from results.dataset import Layout
 from results.layouts import explained_layout
 from results.stores import grown
 from results.stores.chunks import ChunkIndex
+from results.variables import OF_LIMITS
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from solvers.others.pyomo_points import By
 
-OF_LIMITS = frozenset({"binding", "would_do", "elasticity"})
-"""Roles of variables that say what limits have to do with an answer."""
 COUNTED = 10_000_000
 """Points of a grid of which it is counted how many are known."""
 

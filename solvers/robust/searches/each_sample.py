@@ -36,6 +36,7 @@ from formulations.uncertainty.wanted import Wanted, reached
 from formulations.uncertainty.worlds import Worlds
 from results.dataset import STATUS_CODES, Layout, layout, only
 from results.solution import Status
+from results.variables import OF_LIMITS
 from scenarios.axes.axes import Target
 from scenarios.question import Decision, Question
 from scenarios.sweep.grids import Column, Grid, GridAxis
@@ -57,7 +58,7 @@ CALL_SECONDS = 5e-3
 WORDS = "the best designs of samples"
 WAYS = (whole.over, linear.over)
 """What finds the best designs of many samples; those left over are asked one by one."""
-UNREAD = frozenset({"binding", "would_do", "elasticity", "metric"})
+UNREAD = OF_LIMITS | {"metric"}
 """Of a sample: what no bound or design rests on."""
 MOST_JUDGED = 256
 """Designs of a box that are judged in every sample."""
